@@ -305,7 +305,7 @@ impl Core {
     /// This party has decided on a job: the others are told, and the job goes on.
     pub(crate) fn decided(self: &Arc<Self>, job: &Job) {
         if let Some(word) = self.word_on(job) {
-            self.tell_all(job.proposal.parties, &word);
+            self.peers.tell_all(job.proposal.parties, &word);
         }
         self.changed(job);
         self.queue_approved(job);
@@ -329,14 +329,15 @@ impl Core {
     /// Takes a job back.
     pub(crate) fn cancel(self: &Arc<Self>, id: JobId, by: Actor) -> Result<Job> {
         let job = self.jobs.cancel(id, by, Timestamp::now())?;
-        self.tell_all(job.proposal.parties, &Message::Cancel { job: id });
+        self.peers
+            .tell_all(job.proposal.parties, &Message::Cancel { job: id });
         self.changed(&job);
         Ok(job)
     }
 
     /// A job is to end here. One that runs is stopped, and is done all the same if it has its outputs by then.
     pub(crate) fn give_up(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
-        let running = lock(&self.scheduler).running(id);
+        let running = self.scheduler.queue().running(id);
         if !running.is_some_and(|running| running.stop(kind, reason.clone())) {
             self.fail(id, kind, reason);
         }
@@ -346,7 +347,7 @@ impl Core {
     pub(crate) fn fail(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
         match self.jobs.fail(id, kind, reason, Timestamp::now()) {
             Ok(job) => {
-                self.tell_all(job.proposal.parties, &failed(id, kind));
+                self.peers.tell_all(job.proposal.parties, &failed(id, kind));
                 self.changed(&job);
             }
             // It has ended in another way meanwhile.
@@ -358,14 +359,14 @@ impl Core {
     /// A peer says something of a job.
     pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote, message: Message) {
         if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
-            let running = lock(&self.scheduler).running(id);
+            let running = self.scheduler.queue().running(id);
             if running.is_some_and(|running| from < running.parties && running.hear(from, &says)) {
                 return;
             }
         }
         // A word on what is not known is not worth a write.
         if !lock(&self.open).contains_key(&id) && matches!(self.jobs.get(id), Err(Error::NoJob(_))) {
-            let Some(peer) = self.peer(from) else { return };
+            let Some(peer) = self.peers.get(from) else { return };
             peer.known().keep_early(id, message);
             // Its proposal may have been recorded meanwhile.
             if lock(&self.open).contains_key(&id) {
@@ -386,16 +387,16 @@ impl Core {
             // Said before, or nothing that it may say: nothing has changed.
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
             Err(error @ Error::OtherProposal { .. }) => {
-                lock(&self.tally).refused(from);
-                if let Some(unsaid) = self.line_on(from) {
+                self.monitor.refused(from);
+                if let Some(unsaid) = self.peers.line_on(from) {
                     tracing::warn!(from, %error, unsaid, "a peer's word is refused");
                 }
                 let what = "a decision on another proposal than this party has".into();
-                self.tell(from, &Message::Unclear { what });
+                self.peers.tell(from, &Message::Unclear { what });
             }
             Err(error) => {
                 tracing::error!(from, job = %id, %error, "a peer's word cannot be recorded");
-                if let Some(peer) = self.peer(from) {
+                if let Some(peer) = self.peers.get(from) {
                     peer.known().behind = true;
                 }
             }
@@ -435,7 +436,7 @@ impl Core {
             Err(_) => return,
         };
         if let Some(message) = message {
-            self.tell(to, &message);
+            self.peers.tell(to, &message);
         }
     }
 }

@@ -12,11 +12,11 @@ use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
-use crate::core::{Core, LEADER, lock};
+use crate::core::{Core, LEADER};
 use crate::message::{JobStatus, Message};
 use crate::names;
 use crate::peer::{Greeting, Hello};
-use crate::scheduler::Limits;
+use crate::queue::Limits;
 use crate::wires::{Hear, LONGEST};
 
 /// Threads of a peer.
@@ -25,8 +25,6 @@ pub(crate) const WORKERS: usize = 4;
 const WAITING: usize = 1024;
 /// Jobs of which a peer says where they stand, for which as much is done as for what it says of its stock.
 const AT_ONCE: usize = 10;
-/// Bytes of a peer's messages that wait.
-const WAITING_BYTES: usize = 16 << 20;
 
 /// Something to do for a peer.
 pub(crate) enum Task {
@@ -70,12 +68,12 @@ fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
             Task::Up => core.greet(peer),
             Task::Statuses => core.tell_statuses(peer),
         }));
-        if let Some(known) = core.peer(peer) {
+        if let Some(known) = core.peers.get(peer) {
             let mut known = known.known();
             known.waiting = known.waiting.saturating_sub(bytes);
         }
         if done.is_err() {
-            lock(&core.tally).refused(peer);
+            core.monitor.refused(peer);
             tracing::error!(peer, "something that a peer asked for failed; the log says where");
         }
     }
@@ -100,7 +98,7 @@ impl Hear for Ears {
 
 impl Core {
     fn take_message(self: &Arc<Self>, from: u8, bytes: &[u8]) {
-        let Some(peer) = self.peer(from) else { return };
+        let Some(peer) = self.peers.get(from) else { return };
         let parsed = if bytes.len() > LONGEST {
             Err(format!("a message of {} bytes", bytes.len()))
         } else {
@@ -138,22 +136,23 @@ impl Core {
                     let jobs: Vec<JobStatus> = jobs.iter().filter(of_worker).cloned().collect();
                     if !jobs.is_empty() {
                         let share = (bytes.len() * jobs.len()).div_ceil(all);
-                        self.put(from, worker, Task::Message(Message::Statuses { jobs }, share));
+                        self.peers
+                            .put(from, worker, Task::Message(Message::Statuses { jobs }, share));
                     }
                 }
             }
             Ok(message) => {
                 let worker = message.job().map_or(0, worker_of);
-                self.put(from, worker, Task::Message(message, bytes.len()));
+                self.peers.put(from, worker, Task::Message(message, bytes.len()));
             }
             Err(what) => {
-                lock(&self.tally).refused(from);
+                self.monitor.refused(from);
                 // As often as proposals, so that it cannot make this party talk without end.
                 if peer.known().bucket.take(Instant::now()) {
-                    if let Some(unsaid) = self.line_on(from) {
+                    if let Some(unsaid) = self.peers.line_on(from) {
                         tracing::warn!(from, what, unsaid, "a peer is not understood");
                     }
-                    self.tell(from, &Message::Unclear { what });
+                    self.peers.tell(from, &Message::Unclear { what });
                 }
             }
         }
@@ -161,7 +160,7 @@ impl Core {
 
     /// A peer says what it is, perhaps again and again.
     fn hear_hello(&self, from: u8, hello: Hello) {
-        let Some(peer) = self.peer(from) else { return };
+        let Some(peer) = self.peers.get(from) else { return };
         let differs = hello.differs.clone();
         let is_new = {
             let mut known = peer.known();
@@ -176,17 +175,17 @@ impl Core {
             is_new
         };
         match differs {
-            None => self.end_alarm(AlarmKind::PeerLost, &from.to_string()),
+            None => self.monitor.end_alarm(AlarmKind::PeerLost, &from.to_string()),
             Some(differs) if is_new => {
-                if let Some(unsaid) = self.line_on(from) {
+                if let Some(unsaid) = self.peers.line_on(from) {
                     tracing::error!(from, differs, unsaid, "nothing can be done with a peer");
                 }
             }
             Some(_) => {}
         }
         if is_new {
-            self.announcer.tell(&Happened::Peer { party: from });
-            self.start_ready();
+            self.monitor.tell(&Happened::Peer { party: from });
+            self.scheduler.start_ready();
         }
     }
 
@@ -201,37 +200,13 @@ impl Core {
             | Message::Make { .. } => 1,
             _ => return Duration::ZERO,
         };
-        self.peer(from).map_or(Duration::ZERO, |peer| {
+        self.peers.get(from).map_or(Duration::ZERO, |peer| {
             peer.known().rounds.owe(work as f64, Instant::now())
         })
     }
 
-    /// Gives a peer's thread something to do, if it has room.
-    pub(crate) fn put(&self, peer: u8, worker: usize, task: Task) {
-        let workers = self
-            .workers
-            .get()
-            .and_then(|workers| workers.get(usize::from(peer)));
-        let (Some(worker), Some(known)) = (workers.and_then(|workers| workers.get(worker)), self.peer(peer))
-        else {
-            return;
-        };
-        let mut known = known.known();
-        let bytes = match &task {
-            Task::Message(_, bytes) => *bytes,
-            Task::Up | Task::Statuses => 0,
-        };
-        if known.waiting + bytes > WAITING_BYTES || worker.try_send(task).is_err() {
-            known.behind = true;
-            drop(known);
-            lock(&self.tally).refused(peer);
-        } else {
-            known.waiting += bytes;
-        }
-    }
-
     fn take_link(self: &Arc<Self>, party: u8, up: bool) {
-        let Some(peer) = self.peer(party) else { return };
+        let Some(peer) = self.peers.get(party) else { return };
         {
             let mut known = peer.known();
             known.up = up;
@@ -242,10 +217,10 @@ impl Core {
         }
         tracing::info!(peer = party, up, "link");
         if up {
-            self.put(party, 0, Task::Up);
+            self.peers.put(party, 0, Task::Up);
         } else {
             self.lose_stock(party);
-            let all_running = lock(&self.scheduler).all_running();
+            let all_running = self.scheduler.queue().all_running();
             for running in all_running {
                 if party < running.parties {
                     let reason = format!("the connection to party {party} was lost");
@@ -253,8 +228,8 @@ impl Core {
                 }
             }
         }
-        self.announcer.tell(&Happened::Peer { party });
-        self.start_ready();
+        self.monitor.tell(&Happened::Peer { party });
+        self.scheduler.start_ready();
     }
 
     /// Does what a peer says.
@@ -300,9 +275,9 @@ impl Core {
             Message::Unready { run } => self.hear_unready(from, run),
             Message::Go { run } => self.hear_go(from, run),
             Message::Start { .. } => {
-                lock(&self.tally).refused(from);
+                self.monitor.refused(from);
                 let what = "a beginning that only the leader decides on".into();
-                self.tell(from, &Message::Unclear { what });
+                self.peers.tell(from, &Message::Unclear { what });
             }
             Message::Statuses { jobs } => {
                 for status in &jobs {
@@ -312,7 +287,7 @@ impl Core {
             Message::Ask { job } => self.hear_ask(from, job),
             Message::Unclear { what } => {
                 let what = plain(&what, 200);
-                if let Some(unsaid) = self.line_on(from) {
+                if let Some(unsaid) = self.peers.line_on(from) {
                     tracing::warn!(from, what, unsaid, "a peer did not understand");
                 }
             }

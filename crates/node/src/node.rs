@@ -5,22 +5,23 @@ use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
 use cenote_service::audit::Event;
 use cenote_service::job::{Digest, FailKind, Job, Settings as JobSettings, StateName};
-use cenote_service::live::Announcer;
+
 use cenote_service::{Database, Jobs, Pending, Policy, ResultKey, Timestamp, Tokens};
 
-use crate::core::{Core, RunCount, Starts, lock};
-use crate::counts::{Alarms, Tally};
+use crate::core::Core;
+
 use crate::data::{Folder, Posted};
 use crate::dispatch::{Ears, workers};
 use crate::error::Error;
-use crate::peer::Peer;
+use crate::monitor::Monitor;
+use crate::peers::Peers;
 use crate::programs::Programs;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
@@ -61,6 +62,7 @@ impl Node {
         )?;
         let folder = |name: &str| settings.folder.join(name);
         let jobs = Jobs::new(database.clone(), JobSettings::new(settings.me));
+        let monitor = Arc::new(Monitor::default());
         let core = Arc::new(Core {
             since: now,
             key: ResultKey::open(database.folder())?,
@@ -68,22 +70,12 @@ impl Node {
             data: Folder::open(&settings.data).map_err(Error::Machine)?,
             posted: Posted::open(&folder("posted")).map_err(Error::Machine)?,
             policy: RwLock::new(policy),
-            announcer: Announcer::default(),
-            tally: Mutex::new(Tally::default()),
-            alarms: Mutex::new(Alarms::default()),
-            scheduler: Mutex::new(Scheduler::new(settings.me, settings.limits())),
+            peers: Arc::new(Peers::new(&settings, Arc::clone(&monitor))),
+            monitor,
+            scheduler: Arc::new(Scheduler::new(settings.me, settings.limits())),
             stock: Shelves::open(settings.me, &settings.stock)?,
             open: Mutex::new(BTreeMap::new()),
-            peers: settings
-                .names
-                .iter()
-                .map(|_| Peer::new(settings.proposals_a_second))
-                .collect(),
-            workers: OnceLock::new(),
-            wires: OnceLock::new(),
             stopping: AtomicBool::new(false),
-            running: RunCount::default(),
-            starts: Starts::default(),
             approving: Mutex::default(),
             trying: Mutex::default(),
             database,
@@ -97,9 +89,9 @@ impl Node {
         let all = all.collect::<std::io::Result<Vec<_>>>();
         let machine =
             |error: std::io::Error| Error::Machine(format!("there are no threads for peers: {error}"));
-        let _ = core.workers.set(all.map_err(machine)?);
+        let _ = core.peers.workers.set(all.map_err(machine)?);
         let wires = join(Arc::new(Ears(weak)))?;
-        let _ = core.wires.set(wires);
+        let _ = core.peers.wires.set(wires);
         tick::start(&core).map_err(machine)?;
         // Reading their programs takes time, which deadlines and other jobs do not wait for.
         let weak = Arc::downgrade(&core);
@@ -157,8 +149,8 @@ impl Node {
     pub fn stop(&self, limit: Duration) {
         let core = &self.core;
         core.stopping.store(true, Ordering::Relaxed);
-        lock(&core.scheduler).close();
-        let (start, all_running) = (Instant::now(), lock(&core.scheduler).all_running());
+        core.scheduler.queue().close();
+        let (start, all_running) = (Instant::now(), core.scheduler.queue().all_running());
         let why = (FailKind::Restarted, "the service was stopped");
         for running in &all_running {
             running.stop(why.0, why.1);
@@ -170,10 +162,10 @@ impl Node {
                 core.fail(running.job, why.0, why.1.into());
             }
         }
-        if !core.wait_finished(limit) {
+        if !core.scheduler.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
-        if let Some(wires) = core.wires.get() {
+        if let Some(wires) = core.peers.wires.get() {
             wires.stop();
         }
     }

@@ -8,7 +8,7 @@ use cenote_service::job::{Digest, JobId, Proposal};
 
 use crate::message::Message;
 use crate::programs::LARGEST;
-use crate::scheduler::Limits;
+use crate::queue::Limits;
 
 /// Messages on jobs that are not known yet, at most: a third party's word may be quicker than the proposer's.
 const EARLY: usize = 500;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote::keeping::{self, Share};
@@ -24,8 +24,8 @@ use crate::data;
 use crate::decisions::failed;
 use crate::failure::Fault;
 use crate::message::Message;
+use crate::queue::{Limits, Waiting};
 use crate::running_job::RunningJob;
-use crate::scheduler::{Limits, Waiting};
 use crate::stock::ShelfGuard;
 
 /// How often a result is recorded again that could not be, and how long after.
@@ -37,19 +37,6 @@ const LATE: Duration = Duration::from_secs(1);
 
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
-
-/// What the end of the service waits for, until this is dropped.
-pub(crate) struct RunGuard(Arc<Core>);
-
-impl Drop for RunGuard {
-    fn drop(&mut self) {
-        let running = &self.0.running;
-        let mut count = lock(&running.count);
-        *count = count.saturating_sub(1);
-        drop(count);
-        running.ended.notify_all();
-    }
-}
 
 /// What a party learns of a job.
 #[derive(Serialize)]
@@ -168,7 +155,7 @@ impl Core {
             let both = memory.iter_mut().zip(of_stock);
             both.for_each(|(bytes, of_stock)| *bytes = of_stock.max(*bytes));
         }
-        lock(&self.scheduler).add(Waiting {
+        self.scheduler.queue().add(Waiting {
             job: id,
             proposer: job.proposal.proposer,
             parties: job.proposal.parties,
@@ -177,44 +164,27 @@ impl Core {
         });
         // It may have ended meanwhile.
         if !lock(&self.open).contains_key(&id) {
-            lock(&self.scheduler).remove(id);
+            self.scheduler.queue().remove(id);
         }
-        self.start_ready();
+        self.scheduler.start_ready();
     }
 
     /// The leader says that a job begins.
     pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId, shelf: Option<u8>) {
         match self.jobs.get(id) {
             Ok(job) if job.state.name().is_open() => {
-                if !lock(&self.scheduler).call(id, shelf) {
+                if !self.scheduler.queue().call(id, shelf) {
                     self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
                 }
                 // It may have ended meanwhile.
                 if !lock(&self.open).contains_key(&id) {
-                    lock(&self.scheduler).remove(id);
+                    self.scheduler.queue().remove(id);
                 }
-                self.start_ready();
+                self.scheduler.start_ready();
             }
             Ok(_) | Err(Error::NoJob(_)) => self.tell_end(from, id),
             Err(error) => tracing::error!(job = %id, %error, "a beginning cannot be looked up"),
         }
-    }
-
-    /// Has what can begin begun, soon.
-    pub(crate) fn start_ready(&self) {
-        *lock(&self.starts.wanted) = true;
-        self.starts.wake.notify_one();
-    }
-
-    /// Waits until something may begin, at most so long.
-    pub(crate) fn wait_for_start(&self, limit: Duration) -> bool {
-        let wanted = lock(&self.starts.wanted);
-        let (mut wanted, _) = self
-            .starts
-            .wake
-            .wait_timeout_while(wanted, limit, |wanted| !*wanted)
-            .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *wanted)
     }
 
     /// Begins what can begin.
@@ -222,12 +192,12 @@ impl Core {
         loop {
             let next = if self.me() == LEADER {
                 // Who is lost after this has its jobs stopped: by then the scheduler says which.
-                let mut scheduler = lock(&self.scheduler);
+                let mut scheduler = self.scheduler.queue();
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
                 scheduler.next_led(Instant::now(), &limits)
             } else {
-                lock(&self.scheduler).next_called()
+                self.scheduler.queue().next_called()
             };
             let Some((waiting, running)) = next else {
                 return;
@@ -238,7 +208,7 @@ impl Core {
 
     /// What a party may run, of a peer by its own word; nothing if it is not there.
     fn limits_of(&self, party: u8) -> Option<Limits> {
-        let Some(peer) = self.peer(party) else {
+        let Some(peer) = self.peers.get(party) else {
             return Some(self.settings.limits());
         };
         let known = peer.known();
@@ -247,7 +217,7 @@ impl Core {
     }
 
     fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>) {
-        let guard = self.guard_run();
+        let guard = self.scheduler.guard_run();
         let (core, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
             let _guard = guard;
@@ -258,7 +228,7 @@ impl Core {
                     "the service failed; its log says where".into(),
                 );
             }
-            core.finished(id);
+            core.scheduler.finished(id);
             core.look_back(&running);
         };
         if let Err(error) = THREADS.start(body) {
@@ -267,38 +237,8 @@ impl Core {
                 FailKind::Internal,
                 format!("there is no thread for it: {error}"),
             );
-            self.finished(id);
+            self.scheduler.finished(id);
         }
-    }
-
-    fn finished(&self, job: JobId) {
-        lock(&self.scheduler).done(job);
-        self.start_ready();
-    }
-
-    /// Something begins that the end of the service waits for.
-    pub(crate) fn guard_run(self: &Arc<Self>) -> RunGuard {
-        *lock(&self.running.count) += 1;
-        RunGuard(Arc::clone(self))
-    }
-
-    /// Waits until no job runs, at most so long. Gives whether none does.
-    pub(crate) fn wait_finished(&self, limit: Duration) -> bool {
-        let until = Instant::now() + limit;
-        let mut count = lock(&self.running.count);
-        while *count > 0 {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            count = self
-                .running
-                .ended
-                .wait_timeout(count, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        true
     }
 
     /// One run of a job, from its beginning to its end.
@@ -309,7 +249,8 @@ impl Core {
             on_shelf = self.choose_shelf(waiting.wanted);
             let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
             running.begins(shelf);
-            self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
+            self.peers
+                .tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
         let found = self.found(id);
         let starting = self.jobs.begin_start(id, found, &self.policy(), Timestamp::now());
@@ -365,7 +306,8 @@ impl Core {
                 match self.jobs.hear(id, from, says, Timestamp::now()) {
                     Ok(job) => {
                         // They have lost this party, and may have heard of no other reason.
-                        self.tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
+                        self.peers
+                            .tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
                         return self.changed(&job);
                     }
                     Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
@@ -388,10 +330,10 @@ impl Core {
         let job = running.job;
         self.note_check(job, running.parties, Some(job), fault);
         let who = match fault.cheater {
-            Some(party) => format!("party {party} ({})", self.name(party)),
+            Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),
         };
-        self.alarm(
+        self.monitor.alarm(
             AlarmKind::Cheating,
             &who,
             format!("In job {job} {who} deviated from the protocol: {}.", fault.reason),
@@ -408,6 +350,7 @@ impl Core {
         let (program, deadline) = open.ok_or_else(|| internal(Error::NoJob(id)))?;
         let compiled = self.program(program).map_err(internal)?;
         let wires = self
+            .peers
             .wires
             .get()
             .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
@@ -430,7 +373,7 @@ impl Core {
     ) -> Result<(Arc<Compiled>, JobResult), Fault> {
         let mut progress = |done, total| {
             if running.progress(done, total) {
-                self.announcer.tell(&Happened::Progress(running.shown()));
+                self.monitor.tell(&Happened::Progress(running.shown()));
             }
         };
         let result = match &compiled.work {
@@ -621,7 +564,8 @@ impl Core {
         match finished {
             Ok(done) => {
                 let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
-                lock(&self.tally).done(compiled.size.ands, Duration::from_millis(after));
+                self.monitor
+                    .done(compiled.size.ands, Duration::from_millis(after));
                 self.changed(&done);
                 Ok(())
             }
@@ -635,7 +579,7 @@ impl Core {
     pub(crate) fn ended(self: &Arc<Self>, job: &Job) {
         let id = job.proposal.id;
         let running = {
-            let mut scheduler = lock(&self.scheduler);
+            let mut scheduler = self.scheduler.queue();
             scheduler.remove(id);
             scheduler.running(id)
         };
@@ -650,6 +594,6 @@ impl Core {
         }
         self.posted.remove(id);
         // Others may have waited behind it.
-        self.start_ready();
+        self.scheduler.start_ready();
     }
 }

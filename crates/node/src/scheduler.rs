@@ -1,332 +1,92 @@
-//! Which jobs wait and which run: the order in which they begin, within what they may take.
-//!
-//! The proposers take turns, and each one's jobs begin in their order, each when it fits at every party that takes part. Where one does not fit, its
-//! proposer's later jobs wait with it, but for those that leave out the party that lacks memory, and the others' go on. That lasts for [`PATIENCE`] from when only
-//! their jobs are in its way; then its memory is kept for it, and nothing else begins at that party. So no job is passed over for ever. While its
-//! proposer's own jobs are in its way, nobody else waits for it, and after it has begun the turn is another's. So no proposer holds up the others for
-//! as long as it likes.
+//! When jobs begin: the queue of those that wait, and the count of what runs.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote_service::job::JobId;
 
-use crate::running_job::RunningJob;
-use crate::stock::Wanted;
+use crate::core::lock;
+use crate::queue::{Limits, Queue};
 
-/// Calls of the leader for jobs that do not wait here yet, at most.
-const EARLY: usize = 4096;
-
-/// How long others' jobs begin before one that they leave no room for.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// What may run at a party.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
-    /// Jobs side by side.
-    pub(crate) jobs: u64,
-    /// Of those, one proposer's.
-    pub(crate) per_proposer: u64,
-    /// Bytes of memory.
-    pub(crate) memory: u64,
-}
-
-/// A job that waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Waiting {
-    /// The job.
-    pub(crate) job: JobId,
-    /// Who proposed it.
-    pub(crate) proposer: u8,
-    /// How many take part.
-    pub(crate) parties: u8,
-    /// Bytes of memory that it takes, by party.
-    pub(crate) memory: Vec<u64>,
-    /// The stock that would serve it.
-    pub(crate) wanted: Option<Wanted>,
-}
-
-impl Waiting {
-    fn memory_at(&self, party: u8) -> u64 {
-        self.memory.get(usize::from(party)).copied().unwrap_or(0)
-    }
-}
-
-/// The limits of the first so many parties, if all are there.
-fn there(limits: &[Option<Limits>], parties: u8) -> Option<Vec<Limits>> {
-    limits.get(..usize::from(parties))?.iter().copied().collect()
-}
-
-/// Jobs that wait and jobs that run.
+/// The queue of jobs, whoever waits for one that can begin, and how much runs. While the queue is locked only [`crate::peers::Peers`] is asked; the
+/// other two locks are held for a moment each, and no other is taken meanwhile.
 pub(crate) struct Scheduler {
-    me: u8,
-    limits: Limits,
-    lines: BTreeMap<u8, VecDeque<Waiting>>,
-    /// The proposer whose job began last.
-    last: u8,
-    /// Jobs that others are in the way of, and since when.
-    passed: BTreeMap<JobId, Instant>,
-    running: BTreeMap<JobId, (Waiting, Arc<RunningJob>)>,
-    /// Jobs that the leader has begun, and the shelves of stock that it has named.
-    called: BTreeMap<JobId, Option<u8>>,
-    /// Bytes of memory that others than jobs take.
-    reserved: u64,
-    /// Nothing begins any more.
-    closed: bool,
+    queue: Mutex<Queue>,
+    /// Whether something may begin.
+    wanted: Mutex<bool>,
+    wake: Condvar,
+    /// How many threads run jobs or make stock.
+    running: Mutex<usize>,
+    ended: Condvar,
+}
+
+/// What the end of the service waits for, until this is dropped.
+pub(crate) struct RunGuard(Arc<Scheduler>);
+
+impl Drop for RunGuard {
+    fn drop(&mut self) {
+        let mut running = lock(&self.0.running);
+        *running = running.saturating_sub(1);
+        drop(running);
+        self.0.ended.notify_all();
+    }
 }
 
 impl Scheduler {
     pub(crate) fn new(me: u8, limits: Limits) -> Self {
         Scheduler {
-            me,
-            limits,
-            lines: BTreeMap::new(),
-            last: 0,
-            passed: BTreeMap::new(),
-            running: BTreeMap::new(),
-            called: BTreeMap::new(),
-            reserved: 0,
-            closed: false,
+            queue: Mutex::new(Queue::new(me, limits)),
+            wanted: Mutex::default(),
+            wake: Condvar::new(),
+            running: Mutex::default(),
+            ended: Condvar::new(),
         }
     }
 
-    /// Why a job of so much memory never fits, if it does not.
-    pub(crate) fn refusal(&self, memory: u64) -> Option<String> {
-        (memory > self.limits.memory).then(|| {
-            format!(
-                "it takes about {} MB of memory here, and jobs may take {} MB; use fewer lanes",
-                memory.div_ceil(1_000_000),
-                self.limits.memory / 1_000_000
-            )
-        })
+    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.queue)
     }
 
-    /// A job waits from here on. Once.
-    pub(crate) fn add(&mut self, waiting: Waiting) {
-        let line = self.lines.entry(waiting.proposer).or_default();
-        if !line.iter().any(|other| other.job == waiting.job) && !self.running.contains_key(&waiting.job) {
-            line.push_back(waiting);
-        }
+    /// Has what can begin begun, soon.
+    pub(crate) fn start_ready(&self) {
+        *lock(&self.wanted) = true;
+        self.wake.notify_one();
     }
 
-    /// The leader has begun a job. False if there is no room to note that.
-    pub(crate) fn call(&mut self, job: JobId, shelf: Option<u8>) -> bool {
-        if self.running.contains_key(&job) {
-            return true;
-        }
-        if self.called.len() >= EARLY && !self.called.contains_key(&job) {
-            return false;
-        }
-        self.called.insert(job, shelf);
-        true
-    }
-
-    /// The next job that begins here as the leader's. `limits` says what each party may run; nothing of one that is not there.
-    pub(crate) fn next_led(
-        &mut self,
-        now: Instant,
-        limits: &[Option<Limits>],
-    ) -> Option<(Waiting, Arc<RunningJob>)> {
-        let mut passed = std::mem::take(&mut self.passed);
-        let chosen = self.choose(now, limits, &mut passed);
-        self.passed = passed;
-        let (proposer, place) = chosen?;
-        let waiting = self.lines.get(&proposer)?.get(place)?.clone();
-        self.last = proposer;
-        Some(self.begin(proposer, place, waiting, None))
-    }
-
-    /// Whose job begins next, and its place in the line. Notes in `passed` since when others have been in the way of a job.
-    fn choose(
-        &self,
-        now: Instant,
-        limits: &[Option<Limits>],
-        passed: &mut BTreeMap<JobId, Instant>,
-    ) -> Option<(u8, usize)> {
-        let is_long = |since: &Instant| now.saturating_duration_since(*since) >= PATIENCE;
-        // Nothing goes before what has waited for long, whoever's turn it is.
-        let mut order: Vec<_> = self.lines.iter().collect();
-        order.sort_by_cached_key(|(proposer, line)| {
-            let since = line
-                .iter()
-                .filter_map(|waiting| passed.get(&waiting.job).copied());
-            let longest = since.filter(is_long).min();
-            (longest.is_none(), longest, **proposer <= self.last)
-        });
-        // The lowest party whose memory is kept for a job that has waited for long: nothing else begins there.
-        let mut kept = u8::MAX;
-        for (proposer, line) in order {
-            // The same for what comes later in this line.
-            let mut most = kept;
-            for (place, waiting) in line.iter().enumerate() {
-                let limits = there(limits, waiting.parties).filter(|limits| self.has_place(waiting, limits));
-                let Some(limits) = limits else {
-                    passed.remove(&waiting.job);
-                    continue;
-                };
-                if waiting.parties > most {
-                    continue;
-                }
-                let Some(party) = self.full_at(waiting, &limits, |_| true) else {
-                    return Some((*proposer, place));
-                };
-                most = most.min(party);
-                let own = |of: &Waiting| of.proposer == *proposer;
-                if self.full_at(waiting, &limits, own).is_none()
-                    && is_long(passed.entry(waiting.job).or_insert(now))
-                {
-                    kept = kept.min(party);
-                }
-            }
-        }
-        None
-    }
-
-    /// Whether a job has a place beside those that run, where the parties may run so many.
-    fn has_place(&self, waiting: &Waiting, limits: &[Limits]) -> bool {
-        let (all, own) = (self.running.len() as u64, self.run_by(waiting.proposer));
-        let mut limits = limits.iter();
-        !self.closed && limits.all(|limits| all < limits.jobs && own < limits.per_proposer)
-    }
-
-    /// The first party at which a job does not fit beside those that run and are `counted`.
-    fn full_at(
-        &self,
-        waiting: &Waiting,
-        limits: &[Limits],
-        counted: impl Fn(&Waiting) -> bool,
-    ) -> Option<u8> {
-        let mut parties = (0..).zip(limits);
-        let full = parties.find(|(party, limits)| !self.fits_at(*party, limits, waiting, &counted));
-        full.map(|(party, _)| party)
-    }
-
-    /// Whether a job fits at a party beside those that run and are `counted`. What never fits runs alone.
-    fn fits_at(
-        &self,
-        party: u8,
-        limits: &Limits,
-        waiting: &Waiting,
-        counted: impl Fn(&Waiting) -> bool,
-    ) -> bool {
-        let taken = self.taken_at(party, counted);
-        taken == 0 || taken.saturating_add(waiting.memory_at(party)) <= limits.memory
-    }
-
-    /// Bytes of memory that a party's jobs that are `counted` take, and at this party what else does.
-    fn taken_at(&self, party: u8, counted: impl Fn(&Waiting) -> bool) -> u64 {
-        let running = self.running.values().map(|(running, _)| running);
-        let others = if party == self.me { self.reserved } else { 0 };
-        running
-            .filter(|running| counted(running))
-            .map(|running| running.memory_at(party))
-            .fold(others, u64::saturating_add)
-    }
-
-    /// The next job that the leader has begun and that has a place and fits here.
-    pub(crate) fn next_called(&mut self) -> Option<(Waiting, Arc<RunningJob>)> {
-        for (proposer, line) in &self.lines {
-            for (place, waiting) in line.iter().enumerate() {
-                let called = self.called.contains_key(&waiting.job);
-                let fits = || self.fits_at(self.me, &self.limits, waiting, |_| true);
-                if called && self.has_place(waiting, &[self.limits]) && fits() {
-                    let (proposer, waiting) = (*proposer, waiting.clone());
-                    let shelf = self.called.remove(&waiting.job).flatten();
-                    return Some(self.begin(proposer, place, waiting, shelf));
-                }
-            }
-        }
-        None
-    }
-
-    fn begin(
-        &mut self,
-        proposer: u8,
-        place: usize,
-        waiting: Waiting,
-        shelf: Option<u8>,
-    ) -> (Waiting, Arc<RunningJob>) {
-        if let Some(line) = self.lines.get_mut(&proposer) {
-            line.remove(place);
-            if line.is_empty() {
-                self.lines.remove(&proposer);
-            }
-        }
-        self.passed.remove(&waiting.job);
-        let running = Arc::new(RunningJob::new(waiting.job, waiting.parties, shelf));
-        self.running
-            .insert(waiting.job, (waiting.clone(), Arc::clone(&running)));
-        (waiting, running)
-    }
-
-    fn run_by(&self, proposer: u8) -> u64 {
-        self.running
-            .values()
-            .filter(|(waiting, _)| waiting.proposer == proposer)
-            .count() as u64
-    }
-
-    /// Takes so much memory for something else than a job, unless that leaves too little.
-    pub(crate) fn reserve(&mut self, memory: u64) -> bool {
-        let all = self.taken_at(self.me, |_| true).saturating_add(memory);
-        let fits = !self.closed && all <= self.limits.memory;
-        if fits {
-            self.reserved += memory;
-        }
-        fits
-    }
-
-    /// Gives memory back that was taken so.
-    pub(crate) fn release(&mut self, memory: u64) {
-        self.reserved = self.reserved.saturating_sub(memory);
-    }
-
-    /// A job does not wait any more, and is not called.
-    pub(crate) fn remove(&mut self, job: JobId) {
-        self.called.remove(&job);
-        self.passed.remove(&job);
-        for line in self.lines.values_mut() {
-            line.retain(|waiting| waiting.job != job);
-        }
-        self.lines.retain(|_, line| !line.is_empty());
+    /// Waits until something may begin, at most so long. Gives whether it may.
+    pub(crate) fn wait_for_start(&self, limit: Duration) -> bool {
+        let wanted = lock(&self.wanted);
+        let (mut wanted, _) = self
+            .wake
+            .wait_timeout_while(wanted, limit, |wanted| !*wanted)
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *wanted)
     }
 
     /// A job has come to its end, however.
-    pub(crate) fn done(&mut self, job: JobId) {
-        self.running.remove(&job);
-        self.called.remove(&job);
+    pub(crate) fn finished(&self, job: JobId) {
+        self.queue().done(job);
+        self.start_ready();
     }
 
-    /// The run of a job, if it runs.
-    pub(crate) fn running(&self, job: JobId) -> Option<Arc<RunningJob>> {
-        self.running.get(&job).map(|(_, running)| Arc::clone(running))
+    /// Something begins that the end of the service waits for.
+    pub(crate) fn guard_run(self: &Arc<Self>) -> RunGuard {
+        *lock(&self.running) += 1;
+        RunGuard(Arc::clone(self))
     }
 
-    /// Whether a job waits or runs.
-    pub(crate) fn has(&self, job: JobId) -> bool {
-        let mut waiting = self.lines.values().flatten();
-        self.running.contains_key(&job) || waiting.any(|waiting| waiting.job == job)
-    }
-
-    /// All runs.
-    pub(crate) fn all_running(&self) -> Vec<Arc<RunningJob>> {
-        self.running
-            .values()
-            .map(|(_, running)| Arc::clone(running))
-            .collect()
-    }
-
-    /// Whether nothing waits and nothing runs.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.lines.is_empty() && self.running.is_empty()
-    }
-
-    /// Nothing begins any more.
-    pub(crate) fn close(&mut self) {
-        self.closed = true;
+    /// Waits until nothing runs, at most so long. Gives whether nothing does.
+    pub(crate) fn wait_finished(&self, limit: Duration) -> bool {
+        let until = Instant::now() + limit;
+        let mut running = lock(&self.running);
+        while *running > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.ended.wait_timeout(running, left);
+            running = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,7 +11,7 @@ use crate::peer::Greeting;
 impl Core {
     /// The first words over a connection.
     pub(crate) fn greet(&self, peer: u8) {
-        let Some(known) = self.peer(peer) else { return };
+        let Some(known) = self.peers.get(peer) else { return };
         // Before it is told: a connection that is new by then is greeted again.
         known.known().greeting = Greeting::UnderWay;
         let hello = Message::Hello {
@@ -22,7 +22,7 @@ impl Core {
             memory: self.settings.memory,
             names: self.settings.names.clone(),
         };
-        let is_told = self.is_told(peer, &hello);
+        let is_told = self.peers.is_told(peer, &hello);
         {
             let mut known = known.known();
             known.greeting = match (known.greeting, is_told) {
@@ -51,13 +51,13 @@ impl Core {
             })
             .collect();
         for jobs in statuses.chunks(STATUSES) {
-            self.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
+            self.peers.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
         }
-        let all_running = lock(&self.scheduler).all_running();
+        let all_running = self.scheduler.queue().all_running();
         for running in all_running.iter().filter(|running| peer < running.parties) {
             if let Some(shelf) = running.beginning() {
                 let job = running.job;
-                self.tell(peer, &Message::Start { job, shelf });
+                self.peers.tell(peer, &Message::Start { job, shelf });
             }
         }
     }
@@ -69,7 +69,7 @@ impl Core {
             Ok(job) => job,
             Err(cenote_service::Error::NoJob(_)) => {
                 if status.proposer == from {
-                    self.tell(from, &Message::Ask { job: id });
+                    self.peers.tell(from, &Message::Ask { job: id });
                 } else if status.proposer == self.me() {
                     self.tell_end(from, id);
                 }
@@ -78,7 +78,7 @@ impl Core {
             Err(_) => return,
         };
         if known.digest != status.proposal || from >= known.proposal.parties {
-            lock(&self.tally).refused(from);
+            self.monitor.refused(from);
             return;
         }
         if !known.state.name().is_open() {
@@ -101,9 +101,9 @@ impl Core {
             Ok(job) if job.proposal.proposer != self.me() || from >= job.proposal.parties => {}
             Ok(job) if matches!(job.state, State::Proposed) => {
                 let proposal = Box::new(job.proposal.clone());
-                self.tell(from, &Message::Propose { proposal });
+                self.peers.tell(from, &Message::Propose { proposal });
                 if let Some(word) = self.word_on(&job) {
-                    self.tell(from, &word);
+                    self.peers.tell(from, &word);
                 }
             }
             // It had approved it, and has lost its record of that.

@@ -262,7 +262,7 @@ impl Core {
         let state = self.stock.state();
         let (levels, lacks) = self.stock.levels(&state);
         if !levels.is_empty() {
-            self.tell(to, &Message::Levels { levels, lacks });
+            self.peers.tell(to, &Message::Levels { levels, lacks });
         }
     }
 
@@ -290,7 +290,7 @@ impl Core {
         }
         drop(guard);
         self.stock.moved.notify_all();
-        self.announcer.tell(&Happened::Stock);
+        self.monitor.tell(&Happened::Stock);
     }
 
     /// A shelf is free again.
@@ -302,13 +302,13 @@ impl Core {
         let levels = kinds.map(|kind| self.stock.level(&state, shelf, kind)).collect();
         let lacks = state.lacks_of(|of| of == shelf);
         // Peers hear of it in this order, whoever takes the shelf next.
-        self.tell_all(
+        self.peers.tell_all(
             self.settings.names.len() as u8,
             &Message::Levels { levels, lacks },
         );
         drop(state);
         self.stock.moved.notify_all();
-        self.announcer.tell(&Happened::Stock);
+        self.monitor.tell(&Happened::Stock);
     }
 
     /// Asks what peers lack of the stock, and raises alarms of stock that has been low for long.
@@ -324,7 +324,7 @@ impl Core {
             };
             let name = target.kind.protocol().describe();
             if low {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::StockLow,
                     &key,
                     format!(
@@ -336,7 +336,7 @@ impl Core {
                      leave no pause, nothing is made. Jobs run all the same, more slowly.",
                 );
             } else if runs >= all / 2 {
-                self.end_alarm(AlarmKind::StockLow, &key);
+                self.monitor.end_alarm(AlarmKind::StockLow, &key);
             }
         }
     }

@@ -54,7 +54,9 @@ fn begin(core: &Weak<Core>) {
         if core.stopping.load(Ordering::Relaxed) {
             return;
         }
-        if core.wait_for_start(TICK) && catch_unwind(AssertUnwindSafe(|| core.start_jobs())).is_err() {
+        if core.scheduler.wait_for_start(TICK)
+            && catch_unwind(AssertUnwindSafe(|| core.start_jobs())).is_err()
+        {
             tracing::error!("the beginning of a job failed; the log says where");
         }
     }
@@ -100,7 +102,7 @@ impl Core {
             (open.deadline <= now).then_some((*id, open.deadline, open.state))
         };
         let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
-        let all_running = lock(&self.scheduler).all_running();
+        let all_running = self.scheduler.queue().all_running();
         let over = |deadline| format!("it was not done by {deadline}");
         let (mut run, mut wait) = (Vec::new(), false);
         for (id, deadline, state) in late {
@@ -134,7 +136,9 @@ impl Core {
 
     fn look_at_peers(self: &Arc<Self>) {
         for party in 0..self.settings.names.len() as u8 {
-            let Some(peer) = self.peer(party) else { continue };
+            let Some(peer) = self.peers.get(party) else {
+                continue;
+            };
             let (up, differs, away, stalled, behind, strange) = {
                 let mut known = peer.known();
                 let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
@@ -149,24 +153,24 @@ impl Core {
                 )
             };
             if strange {
-                self.put(party, 0, Task::Up);
+                self.peers.put(party, 0, Task::Up);
             }
             for (program, at) in stalled {
-                self.tell(party, &Message::Want { program, at });
+                self.peers.tell(party, &Message::Want { program, at });
             }
             if behind {
-                self.put(party, 0, Task::Statuses);
+                self.peers.put(party, 0, Task::Statuses);
             }
-            let (key, name) = (party.to_string(), self.name(party));
+            let (key, name) = (party.to_string(), self.peers.name(party));
             if let Some(differs) = differs {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!("Nothing can be done with party {party} ({name}): {differs}."),
                     "Compare the versions of both services and the names in both party files with its operator.",
                 );
             } else if away && up {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!(
@@ -175,7 +179,7 @@ impl Core {
                     "See that both services are of the same version; `cenote doctor` tells more.",
                 );
             } else if away {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!("Party {party} ({name}) has been away for more than a minute."),
@@ -183,11 +187,15 @@ impl Core {
                 );
             } else {
                 // It may have come back while this was looked at before.
-                self.end_alarm(AlarmKind::PeerLost, &key);
+                self.monitor.end_alarm(AlarmKind::PeerLost, &key);
             }
-            let ahead = self.wires.get().and_then(|wires| wires.facts(party).clock_ahead);
+            let ahead = self
+                .peers
+                .wires
+                .get()
+                .and_then(|wires| wires.facts(party).clock_ahead);
             match ahead {
-                Some(ahead) if ahead.abs() > CLOCK => self.alarm(
+                Some(ahead) if ahead.abs() > CLOCK => self.monitor.alarm(
                     AlarmKind::Clock,
                     &key,
                     format!(
@@ -196,7 +204,7 @@ impl Core {
                     ),
                     "Set both clocks by a time server: deadlines are in each party's own time.",
                 ),
-                Some(_) => self.end_alarm(AlarmKind::Clock, &key),
+                Some(_) => self.monitor.end_alarm(AlarmKind::Clock, &key),
                 None => {}
             }
         }
@@ -211,8 +219,12 @@ impl Core {
             return;
         }
         for party in 0..self.settings.names.len() as u8 {
-            if self.peer(party).is_some_and(|peer| peer.known().is_with_us()) {
-                self.put(party, 0, Task::Statuses);
+            if self
+                .peers
+                .get(party)
+                .is_some_and(|peer| peer.known().is_with_us())
+            {
+                self.peers.put(party, 0, Task::Statuses);
             }
         }
     }
@@ -266,8 +278,8 @@ impl Core {
         }
         match job.state.name() {
             StateName::Approved => self.queue_approved(job),
-            StateName::Queued if !lock(&self.scheduler).has(id) => self.enqueue(job),
-            StateName::Running if lock(&self.scheduler).running(id).is_none() => {
+            StateName::Queued if !self.scheduler.queue().has(id) => self.enqueue(job),
+            StateName::Running if self.scheduler.queue().running(id).is_none() => {
                 self.fail(id, FailKind::Internal, "its outcome could not be recorded".into());
             }
             _ => {}
@@ -284,8 +296,8 @@ impl Core {
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         match swept {
-            Ok(_) => self.end_alarm(AlarmKind::Disk, "record"),
-            Err(error) => self.alarm(
+            Ok(_) => self.monitor.end_alarm(AlarmKind::Disk, "record"),
+            Err(error) => self.monitor.alarm(
                 AlarmKind::Disk,
                 "record",
                 format!("The record cannot be written: {error}."),

@@ -31,19 +31,20 @@ impl Core {
         for party in (0..self.settings.names.len() as u8).filter(|party| *party != self.me()) {
             let known = all.iter().find(|known| known.peer == party);
             let Some(known) = known.filter(|known| known.is_too_much(most)) else {
-                self.end_alarm(AlarmKind::Unsettled, &party.to_string());
+                self.monitor.end_alarm(AlarmKind::Unsettled, &party.to_string());
                 continue;
             };
             let text = format!(
                 "{known}. A peer that cheats and falls silent before that shows leaves no more than this. No rule approves a job with party {party} \
                  ({}) any more; a person decides.",
-                self.name(party)
+                self.peers.name(party)
             );
             let advice = format!(
                 "See in the log and the audit log how these sessions ended, and speak with its operator. When you know why, `cenote peer settle {party}` \
                  lets rules decide again."
             );
-            self.alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
+            self.monitor
+                .alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
         }
     }
 
@@ -110,7 +111,7 @@ impl Core {
             if let Err(error) = self.database.audit(Timestamp::now(), event) {
                 tracing::error!(job = %id, %error, "a warning cannot be noted in the audit log");
             }
-            self.alarm(
+            self.monitor.alarm(
                 AlarmKind::Warning,
                 protocol,
                 format!("Job {id}: {warning}."),
@@ -128,7 +129,7 @@ impl Core {
         let Some(bits) = bits_left(error_log2, promised.max(floor)) else {
             return;
         };
-        self.alarm(
+        self.monitor.alarm(
             AlarmKind::Warning,
             "bound",
             format!(

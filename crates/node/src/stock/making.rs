@@ -15,7 +15,7 @@ use cenote_service::job::{Digest, FailKind, JobId};
 use cenote_service::live::{AlarmKind, Happened};
 
 use super::{SHELVES, Shelves};
-use crate::core::{Core, LEADER, lock};
+use crate::core::{Core, LEADER};
 use crate::failure::{self, Fault};
 use crate::message::Message;
 use crate::running_job::RunningJob;
@@ -183,13 +183,17 @@ impl Shelves {
 impl Core {
     /// Asks the peers to make a piece, if one is wanted and nothing else is to be done. What all have agreed to.
     fn propose_making(&self) -> Option<(usize, Order)> {
-        if !lock(&self.scheduler).is_idle() {
+        if !self.scheduler.queue().is_idle() {
             return None;
         }
         let (kind, shelf, runs) = self.stock.next(self.me())?;
         let parties = self.stock.targets[kind].kind.protocol().parties();
         let peers = (0..parties).filter(|party| *party != self.me());
-        let there = |party: &u8| self.peer(*party).is_some_and(|peer| peer.known().is_with_us());
+        let there = |party: &u8| {
+            self.peers
+                .get(*party)
+                .is_some_and(|peer| peer.known().is_with_us())
+        };
         if !peers.clone().all(|party| there(&party)) {
             return None;
         }
@@ -200,7 +204,7 @@ impl Core {
             return None;
         }
         let stock = self.stock.targets[kind].digest;
-        self.tell_all(
+        self.peers.tell_all(
             parties,
             &Message::Make {
                 run,
@@ -210,10 +214,10 @@ impl Core {
             },
         );
         if let Some(order) = self.wait_for_answers(run) {
-            self.tell_all(parties, &Message::Go { run });
+            self.peers.tell_all(parties, &Message::Go { run });
             return Some((kind, order));
         }
-        self.tell_all(parties, &Message::Unready { run });
+        self.peers.tell_all(parties, &Message::Unready { run });
         self.stock.state().pace[kind].declined();
         self.clear_making();
         None
@@ -258,7 +262,7 @@ impl Core {
         let of_order = |error: cenote::Error| error.to_string();
         let bytes = target.kind.traffic_bytes(runs).map_err(of_order)?;
         if stock.room() < stock.margin.saturating_add(bytes) {
-            self.alarm(
+            self.monitor.alarm(
                 AlarmKind::Disk,
                 "stock",
                 "The disk is nearly full: no stock is made.".into(),
@@ -266,7 +270,7 @@ impl Core {
             );
             return Err("the disk is nearly full".into());
         }
-        self.end_alarm(AlarmKind::Disk, "stock");
+        self.monitor.end_alarm(AlarmKind::Disk, "stock");
         let memory = target
             .kind
             .memory_bytes(runs, PartyId(self.me()))
@@ -277,7 +281,7 @@ impl Core {
         if state.making.is_some() || state.busy[usize::from(shelf)] {
             return Err("the shelf is in use".into());
         }
-        if !lock(&self.scheduler).reserve(memory) {
+        if !self.scheduler.queue().reserve(memory) {
             return Err("there is no memory for it".into());
         }
         state.busy[usize::from(shelf)] = true;
@@ -302,11 +306,11 @@ impl Core {
         let Some(making) = self.stock.state().making.take() else {
             return;
         };
-        lock(&self.scheduler).release(making.memory);
-        self.start_ready();
+        self.scheduler.queue().release(making.memory);
+        self.scheduler.start_ready();
         if self.me() != LEADER && !matches!(making.stage, Stage::Runs) {
             let run = making.order.run;
-            self.tell(LEADER, &Message::Unready { run });
+            self.peers.tell(LEADER, &Message::Unready { run });
         }
         self.put_back(making.order.shelf);
     }
@@ -321,7 +325,7 @@ impl Core {
         let agreed = match self.stock.find(stock).filter(is_wanted) {
             Some(kind) => self.reserve(run, kind, shelf, runs, Stage::Agreed, WORD),
             None => {
-                lock(&self.tally).refused(from);
+                self.monitor.refused(from);
                 Err("it is not wanted, or there is enough of it".into())
             }
         };
@@ -332,7 +336,7 @@ impl Core {
                 Message::Unready { run }
             }
         };
-        self.tell(from, &answer);
+        self.peers.tell(from, &answer);
     }
 
     /// A peer agrees to make stock.
@@ -395,8 +399,8 @@ impl Core {
 
     /// Makes what all have agreed on.
     fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
-        let _guard = self.guard_run();
-        self.announcer.tell(&Happened::Stock);
+        let _guard = self.scheduler.guard_run();
+        self.monitor.tell(&Happened::Stock);
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));
         let took = start.elapsed();
@@ -419,7 +423,7 @@ impl Core {
 
     fn make_piece(&self, kind: usize, order: &Order) -> cenote::Result<()> {
         let kind = &self.stock.targets[kind].kind;
-        let Some(wires) = self.wires.get() else {
+        let Some(wires) = self.peers.wires.get() else {
             return Err(cenote::Error::Usage("there are no connections".into()));
         };
         let session = format!("stock {}", order.run);
@@ -439,7 +443,7 @@ impl Core {
             let shelf = order.shelf;
             tracing::warn!(shelf, %error, "stock for protocol {name} could not be made; it is tried again");
             if cuts >= MANY {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::StockLow,
                     &format!("cuts {name}"),
                     format!("The making of stock for protocol {name} was cut off {cuts} times, the last time because: {error}."),
@@ -451,10 +455,10 @@ impl Core {
         let fault = Fault::of(error);
         self.note_check(order.run, order.running.parties, None, &fault);
         let who = match fault.cheater {
-            Some(party) => format!("party {party} ({})", self.name(party)),
+            Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),
         };
-        self.alarm(
+        self.monitor.alarm(
             AlarmKind::Cheating,
             &format!("stock {who}"),
             format!("In making stock for protocol {name} {who} deviated from the protocol: {error}."),

@@ -14,7 +14,7 @@ use cenote_service::job::Digest;
 use cenote_service::live::AlarmKind;
 
 use super::{SHELVES, State};
-use crate::core::{Core, lock};
+use crate::core::Core;
 use crate::message::{LACKS, Message};
 
 /// How often a peer is asked.
@@ -87,11 +87,13 @@ impl Core {
     /// Asks peers that are here what they lack, each once a minute.
     pub(super) fn look_for_orphans(&self, now: Instant) {
         for party in 0..self.settings.names.len() as u8 {
-            let Some(peer) = self.peer(party) else { continue };
+            let Some(peer) = self.peers.get(party) else {
+                continue;
+            };
             let is_here = peer.known().listens();
-            let (key, name) = (format!("lacks {party}"), self.name(party));
+            let (key, name) = (format!("lacks {party}"), self.peers.name(party));
             if !is_here || self.stock.stores.is_empty() {
-                self.end_alarm(AlarmKind::StockLow, &key);
+                self.monitor.end_alarm(AlarmKind::StockLow, &key);
                 continue;
             }
             let (questions, doubtful) = {
@@ -107,17 +109,17 @@ impl Core {
                 (questions, doubtful)
             };
             for (shelf, items) in questions {
-                self.tell(party, &Message::Compare { shelf, items });
+                self.peers.tell(party, &Message::Compare { shelf, items });
             }
             match doubtful {
-                Some(items) => self.alarm(
+                Some(items) => self.monitor.alarm(
                     AlarmKind::StockLow,
                     &key,
                     format!("Party {party} ({name}) says here that it lacks {items} items of stock that this party has."),
                     "Find out with the others whether it does. The items stay meanwhile, and jobs do not use them. If it does, stop the service and \
                      remove them with `cenote stock drop`.",
                 ),
-                None => self.end_alarm(AlarmKind::StockLow, &key),
+                None => self.monitor.end_alarm(AlarmKind::StockLow, &key),
             }
         }
     }
@@ -136,7 +138,7 @@ impl Core {
             let lacks = |item: &&Digest| !held.contains_key(&ItemId(item.0));
             items.iter().filter(lacks).copied().collect()
         };
-        self.tell(
+        self.peers.tell(
             from,
             &Message::Lacking {
                 shelf,
@@ -151,7 +153,7 @@ impl Core {
         let words = state.words.get_mut(&from);
         if !words.is_some_and(|words| words.open.remove(&shelf)) {
             drop(state);
-            lock(&self.tally).refused(from);
+            self.monitor.refused(from);
             return;
         }
         let Some(Some(held)) = state.held.get(usize::from(shelf)) else {

@@ -14,7 +14,7 @@ use cenote::{PartyId, Prepared, Result};
 
 use super::{SHELVES, Shelves, Store, Stored};
 use crate::compiled::Compiled;
-use crate::core::{Core, lock};
+use crate::core::Core;
 
 /// How long a job waits for a shelf that is still in use here.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -153,7 +153,7 @@ impl Core {
             tracing::info!("the stock does not serve a job: it makes its own material");
             return Ok(None);
         };
-        lock(&self.tally).took_stock();
+        self.monitor.took_stock();
         Ok(Some((prepared, store)))
     }
 

@@ -11,7 +11,6 @@ use cenote_service::job::{FailKind, JobId, Proposal, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
 use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
-use crate::core::lock;
 use crate::failure;
 use crate::message::Message;
 use crate::peer::Greeting;
@@ -296,9 +295,9 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
         let id = job.proposal.id;
         until("party 1 waits, or has given it up", || {
             let state = world.job(1, id).state;
-            lock(&core.scheduler).has(id) || !state.name().is_open()
+            core.scheduler.queue().has(id) || !state.name().is_open()
         });
-        let mut scheduler = lock(&core.scheduler);
+        let mut scheduler = core.scheduler.queue();
         assert!(scheduler.call(id, None));
         let (_, running) = scheduler.next_called()?;
         drop(scheduler);
@@ -422,8 +421,8 @@ fn a_program_that_was_lost_is_asked_for_until_it_comes() {
 #[test]
 fn a_peer_that_was_not_greeted_is_greeted_later() {
     let world = World::new(3, ALL);
-    let greeting = world.node(0).core.peer(1).expect("a peer");
-    let heard = world.node(1).core.peer(0).expect("a peer");
+    let greeting = world.node(0).core.peers.get(1).expect("a peer");
+    let heard = world.node(1).core.peers.get(0).expect("a peer");
     until("it is not greeted", || {
         // While this is held, party 0 does not see that it has to greet.
         let mut known = greeting.known();
@@ -441,7 +440,7 @@ fn a_link_that_is_up_before_the_service_can_tell_is_greeted_all_the_same() {
     let mut world = World::new(3, ALL);
     world.stop(1);
     for other in [0, 2] {
-        world.node(other).core.peer(1).expect("a peer").known().hello = None;
+        world.node(other).core.peers.get(1).expect("a peer").known().hello = None;
     }
     world.start_slowly(1, Duration::from_millis(200));
     world.wait_ready();

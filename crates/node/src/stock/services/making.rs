@@ -89,9 +89,9 @@ fn what_waited_for_the_memory_of_a_making_is_looked_at() {
     let stock = core.stock.targets[0].digest;
     core.hear_make(0, JobId([1; 16]), stock, 0, 1);
     assert!(core.stock.state().making.is_some());
-    core.wait_for_start(Duration::ZERO);
+    core.scheduler.wait_for_start(Duration::ZERO);
     core.clear_making();
-    assert!(core.stock.state().making.is_none() && core.wait_for_start(Duration::ZERO));
+    assert!(core.stock.state().making.is_none() && core.scheduler.wait_for_start(Duration::ZERO));
 }
 
 /// One epoch has 2^16 batches at most.
