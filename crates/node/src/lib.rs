@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod compiled;
+mod compute;
 mod core;
 mod counts;
 mod data;
@@ -18,6 +19,7 @@ mod dispatch;
 mod error;
 mod failure;
 pub mod founding;
+mod inputs;
 mod interface;
 mod kept;
 pub mod local;
@@ -31,6 +33,7 @@ mod peers;
 mod programs;
 mod proposals;
 mod queue;
+mod results;
 mod run;
 mod running_job;
 mod scheduler;

@@ -14,7 +14,7 @@ use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
 use crate::failure;
 use crate::message::Message;
 use crate::peer::Greeting;
-use crate::run::JobResult;
+use crate::results::JobResult;
 
 /// Whether a failure is one of what may follow from a party that is gone.
 fn lost(state: &State) -> bool {
