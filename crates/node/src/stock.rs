@@ -8,6 +8,7 @@ mod making;
 mod orphans;
 mod pace;
 #[cfg(test)]
+#[path = "tests/stock/mod.rs"]
 mod services;
 mod using;
 
