@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cenote::local::{Setting, run_heard};
+use cenote::local::{Seat, Setting, run_heard};
 use cenote::processes::Heard;
 use cenote::soak::{Note, Soak, audit_of};
 use cenote::text::grouped;
@@ -19,8 +19,10 @@ use cenote::{Error, Kind, Result};
 use cenote_net::PartyId;
 use cenote_primitives::{Block, Sampler};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::measure::Task;
+use crate::measure::{Assigned, Task};
+use crate::soak::take_part;
 use crate::usage::Machine;
 
 /// A life ends so many seconds at most after the parties have begun, or after all have used something.
@@ -36,16 +38,24 @@ const LAST: Duration = Duration::from_secs(1);
 /// A life, and who is killed when.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Killed {
-    pub(crate) soak: Soak,
+    soak: Soak,
     party: u8,
     after: Duration,
     /// Where parties note what they use, if it is waited for that each has noted something.
     noted: Vec<PathBuf>,
 }
 
+impl Assigned for Killed {
+    const NAME: &'static str = "killed";
+
+    fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
+        take_part(&self.soak, seat, || self.arm(seat.me))
+    }
+}
+
 impl Killed {
     /// Has this process killed, if it is the one.
-    pub(crate) fn arm(&self, me: PartyId) {
+    fn arm(&self, me: PartyId) {
         if me.0 != self.party {
             return;
         }
@@ -206,15 +216,15 @@ pub fn run_killed(
         let after = Duration::from_secs_f64(LONGEST * f64::from(1 + dice.below(1000)) / 1000.0);
         let from_use = dice.below(2) == 1;
         let task = match is_last {
-            true => Task::Soak(stream),
-            false => Task::Killed(Killed {
+            true => Task::new(&stream)?,
+            false => Task::new(&Killed {
                 soak: stream,
                 party,
                 after,
                 noted: (0..if from_use { parties } else { 0 })
                     .map(|party| audit_of(&folder, PartyId(party)))
                     .collect(),
-            }),
+            })?,
         };
         let mut notes: Vec<Option<Note>> = vec![None; parties.into()];
         let ended = run_heard::<_, Note>(parties, setting, &task, command, &mut |heard| {

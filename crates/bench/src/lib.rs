@@ -20,6 +20,8 @@
 
 pub mod apps;
 pub mod authenticated;
+mod children;
+mod columns;
 pub mod curves;
 pub mod jimu;
 pub mod kill;
@@ -36,5 +38,6 @@ pub mod soak;
 pub mod three;
 mod usage;
 
-pub use measure::{Place, child_main};
+pub use children::child_main;
+pub use measure::Place;
 pub use usage::{Cpu, Machine};

@@ -50,89 +50,98 @@ impl Asked {
 
     /// Writes the job and its tables, with so many `rows` of the sums, and gives the first column of the answer's first row as it must be, where that is computed.
     fn write(self, folder: &Path, rows: usize) -> std::io::Result<Option<String>> {
-        let mut random = StdRng::seed_from_u64(1);
         let write = |name: &str, text: &str| std::fs::write(folder.join(name), text);
+        let random = StdRng::seed_from_u64(1);
         match self {
             Asked::Demo => {
                 demo::write_samples(folder).map_err(std::io::Error::other)?;
                 Ok(None)
             }
-            Asked::Q6 => {
-                let (mut a, mut b) = (
-                    "id,shipdate,quantity\n".to_owned(),
-                    "id,price,discount\n".to_owned(),
-                );
-                let mut revenue = 0u64;
-                for row in 0..rows {
-                    let (year, month, day) = (
-                        random.random_range(1992..1999u32),
-                        random.random_range(1..13u32),
-                        random.random_range(1..29u32),
-                    );
-                    let (quantity, price, discount) = (
-                        random.random_range(1..51u32),
-                        random.random_range(100_000..10_000_000u64),
-                        random.random_range(0..11u64),
-                    );
-                    let id = 7 * row + 3;
-                    let _ = writeln!(a, "{id},{year}-{month:02}-{day:02},{quantity}");
-                    let _ = writeln!(b, "{id},{}.{:02},0.{discount:02}", price / 100, price % 100);
-                    if year == 1994 && (5..=7).contains(&discount) && quantity < 24 {
-                        revenue += price * discount;
-                    }
-                }
-                write("a.csv", &a)?;
-                write("b.csv", &b)?;
-                write("job.toml", &Q6.replace("ROWS", &rows.to_string()))?;
-                Ok(Some(format!("{}.{:04}", revenue / 10_000, revenue % 10_000)))
-            }
-            Asked::Q1 => {
-                let mut tables = String::new();
-                for party in 0..3 {
-                    let mut text = "flag,status,quantity,price,discount,tax,shipdate\n".to_owned();
-                    for _ in 0..rows.div_ceil(3) {
-                        let price = random.random_range(100_000..10_000_000u64);
-                        let _ = writeln!(
-                            text,
-                            "{},{},{},{}.{:02},0.{:02},0.{:02},{}-{:02}-{:02}",
-                            ["A", "N", "R"][random.random_range(0..3usize)],
-                            ["F", "O"][random.random_range(0..2usize)],
-                            random.random_range(1..51u32),
-                            price / 100,
-                            price % 100,
-                            random.random_range(0..11u32),
-                            random.random_range(0..9u32),
-                            random.random_range(1992..1999u32),
-                            random.random_range(1..13u32),
-                            random.random_range(1..29u32),
-                        );
-                    }
-                    write(&format!("l{party}.csv"), &text)?;
-                    tables += &Q1_TABLE
-                        .replace('#', &party.to_string())
-                        .replace("ROWS", &(rows.div_ceil(3) * 6 / 5).to_string());
-                }
-                write("job.toml", &format!("{Q1}{tables}"))?;
-                Ok(Some("A".into()))
-            }
-            Asked::Join => {
-                let (mut a, mut b) = ("id,region,score\n".to_owned(), "id,amount\n".to_owned());
-                for row in 0..JOINED {
-                    let (region, score) = (random.random_range(0..100u32), random.random_range(0..1000u32));
-                    let _ = writeln!(a, "{},{region},{score}", row * 15_013 + 11);
-                    let (other, cents) = (
-                        random.random_range(0..JOINED),
-                        random.random_range(0..1_000_000u32),
-                    );
-                    let _ = writeln!(b, "{},{}.{:02}", other * 15_013 + 11, cents / 100, cents % 100);
-                }
-                write("a.csv", &a)?;
-                write("b.csv", &b)?;
-                write("job.toml", JOIN)?;
-                Ok(Some("0".into()))
-            }
+            Asked::Q6 => write_q6(rows, random, &write).map(Some),
+            Asked::Q1 => write_q1(rows, random, &write).map(Some),
+            Asked::Join => write_join(random, &write).map(Some),
         }
     }
+}
+
+/// Writes a file of some name.
+type Write<'a> = &'a dyn Fn(&str, &str) -> std::io::Result<()>;
+
+fn write_q6(rows: usize, mut random: StdRng, write: Write<'_>) -> std::io::Result<String> {
+    let (mut a, mut b) = (
+        "id,shipdate,quantity\n".to_owned(),
+        "id,price,discount\n".to_owned(),
+    );
+    let mut revenue = 0u64;
+    for row in 0..rows {
+        let (year, month, day) = (
+            random.random_range(1992..1999u32),
+            random.random_range(1..13u32),
+            random.random_range(1..29u32),
+        );
+        let (quantity, price, discount) = (
+            random.random_range(1..51u32),
+            random.random_range(100_000..10_000_000u64),
+            random.random_range(0..11u64),
+        );
+        let id = 7 * row + 3;
+        let _ = writeln!(a, "{id},{year}-{month:02}-{day:02},{quantity}");
+        let _ = writeln!(b, "{id},{}.{:02},0.{discount:02}", price / 100, price % 100);
+        if year == 1994 && (5..=7).contains(&discount) && quantity < 24 {
+            revenue += price * discount;
+        }
+    }
+    write("a.csv", &a)?;
+    write("b.csv", &b)?;
+    write("job.toml", &Q6.replace("ROWS", &rows.to_string()))?;
+    Ok(format!("{}.{:04}", revenue / 10_000, revenue % 10_000))
+}
+
+fn write_q1(rows: usize, mut random: StdRng, write: Write<'_>) -> std::io::Result<String> {
+    let mut tables = String::new();
+    for party in 0..3 {
+        let mut text = "flag,status,quantity,price,discount,tax,shipdate\n".to_owned();
+        for _ in 0..rows.div_ceil(3) {
+            let price = random.random_range(100_000..10_000_000u64);
+            let _ = writeln!(
+                text,
+                "{},{},{},{}.{:02},0.{:02},0.{:02},{}-{:02}-{:02}",
+                ["A", "N", "R"][random.random_range(0..3usize)],
+                ["F", "O"][random.random_range(0..2usize)],
+                random.random_range(1..51u32),
+                price / 100,
+                price % 100,
+                random.random_range(0..11u32),
+                random.random_range(0..9u32),
+                random.random_range(1992..1999u32),
+                random.random_range(1..13u32),
+                random.random_range(1..29u32),
+            );
+        }
+        write(&format!("l{party}.csv"), &text)?;
+        tables += &Q1_TABLE
+            .replace('#', &party.to_string())
+            .replace("ROWS", &(rows.div_ceil(3) * 6 / 5).to_string());
+    }
+    write("job.toml", &format!("{Q1}{tables}"))?;
+    Ok("A".into())
+}
+
+fn write_join(mut random: StdRng, write: Write<'_>) -> std::io::Result<String> {
+    let (mut a, mut b) = ("id,region,score\n".to_owned(), "id,amount\n".to_owned());
+    for row in 0..JOINED {
+        let (region, score) = (random.random_range(0..100u32), random.random_range(0..1000u32));
+        let _ = writeln!(a, "{},{region},{score}", row * 15_013 + 11);
+        let (other, cents) = (
+            random.random_range(0..JOINED),
+            random.random_range(0..1_000_000u32),
+        );
+        let _ = writeln!(b, "{},{}.{:02}", other * 15_013 + 11, cents / 100, cents % 100);
+    }
+    write("a.csv", &a)?;
+    write("b.csv", &b)?;
+    write("job.toml", JOIN)?;
+    Ok("0".into())
 }
 
 const Q6: &str = r#"protocol = "three"

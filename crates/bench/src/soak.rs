@@ -6,14 +6,15 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
-use cenote::local::{Setting, run_heard};
+use cenote::local::{Seat, Setting, run_heard};
 use cenote::processes::Heard;
 use cenote::soak::{Note, Soak};
 use cenote::text::{grouped, megabytes, s};
 use cenote::{Error, Result};
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::measure::Task;
+use crate::measure::{Assigned, Task, value};
 use crate::usage::Machine;
 
 /// The memory of a party may grow by so much of what it was, and count as flat.
@@ -51,6 +52,24 @@ pub struct SoakReport {
     pub machine: Machine,
 }
 
+impl Assigned for Soak {
+    const NAME: &'static str = "soak";
+
+    fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
+        take_part(self, seat, || ())
+    }
+}
+
+/// `met` is called once all parties have met.
+pub(crate) fn take_part(soak: &Soak, seat: &Seat<'_>, met: impl Fn()) -> Result<Value> {
+    let note = |note: &Note| seat.note(serde_json::to_value(note).unwrap_or_default());
+    let compute = |connections| {
+        met();
+        soak.take_part(seat.me, connections, &mut |told| note(told))
+    };
+    value(&seat.meet(&soak.protocol.topology(), compute)?)
+}
+
 /// Computes `soak` with a process for each party, started by `command`, which must call [`crate::child_main`]. `told` hears of the
 /// moment when the largest computations are over, and then about once in `every`.
 ///
@@ -66,7 +85,7 @@ pub fn run_soak(
 ) -> Result<SoakReport> {
     let machine = Machine::now();
     let mut log = Log::new(soak.protocol.parties(), every, soak.length / LOOKS);
-    let task = Task::Soak(soak.clone());
+    let task = Task::new(soak)?;
     let ended = run_heard(soak.protocol.parties(), setting, &task, command, &mut |heard| {
         if let Heard::Note(party, note) = heard
             && let Ok(note) = serde_json::from_value(note)

@@ -8,7 +8,6 @@ use cenote_service::Timestamp;
 use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
 use serde::{Deserialize, Serialize};
 
-use crate::names;
 use crate::stock::SHELVES;
 
 /// The version of what follows. Services of different versions do nothing with each other.
@@ -25,6 +24,10 @@ pub(crate) const LEVELS: usize = ServiceConfig::KINDS * SHELVES as usize;
 
 /// Items of stock in a message: those that a party lacks, or that are asked about.
 pub(crate) const LACKS: usize = 1024;
+
+/// Names of parties in a message, and bytes of each, at most. No party file has more.
+const NAMES: usize = 16;
+const NAME: usize = 64;
 
 /// Characters of a peer's reason that are kept.
 const REASON: usize = 200;
@@ -240,7 +243,7 @@ impl Message {
         match &mut message {
             Message::Decline { reason, .. } | Message::Fail { reason, .. } => *reason = cut(reason),
             Message::Unclear { what } => *what = cut(what),
-            Message::Hello { names, .. } if !names::are_few(names) => {
+            Message::Hello { names, .. } if !are_few(names) => {
                 return Err("more or longer names of parties than there are".into());
             }
             Message::Statuses { jobs } if jobs.len() > STATUSES => {
@@ -284,6 +287,10 @@ impl Message {
             | Message::Unclear { .. } => None,
         }
     }
+}
+
+fn are_few(names: &[String]) -> bool {
+    names.len() <= NAMES && names.iter().all(|name| name.len() <= NAME)
 }
 
 /// What is kept of a peer's words.

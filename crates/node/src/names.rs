@@ -5,15 +5,6 @@ use cenote_service::words::printable;
 
 use crate::message::VERSION;
 
-/// Names in a message, and bytes of each, at most. No party file has more.
-const MOST: usize = 16;
-const LONGEST: usize = 64;
-
-/// Whether there are few enough names, and short enough ones, to be kept and shown.
-pub(crate) fn are_few(names: &[String]) -> bool {
-    names.len() <= MOST && names.iter().all(|name| name.len() <= LONGEST)
-}
-
 /// Why nothing can be done with a peer that speaks this version and calls the parties so, if nothing can.
 pub(crate) fn difference(own: &[String], version: u32, theirs: &[String]) -> Option<String> {
     if version != VERSION {

@@ -24,11 +24,13 @@
 //! [`Fault::Changed`] too.
 
 mod event;
+mod fault;
 mod line;
 mod log;
 mod verify;
 
 pub use event::{Actor, DataFile, Event};
+pub use fault::Fault;
 pub use line::Head;
 pub(crate) use line::{Chain, Line};
 pub(crate) use log::Log;
@@ -36,41 +38,6 @@ pub use verify::verify;
 
 /// The file's name in the service's folder.
 pub const FILE: &str = "audit.jsonl";
-
-/// How the file differs from what the service wrote.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Fault {
-    /// The file ends early.
-    #[error(
-        "the file ends after line {lines}, and {recorded} lines were written; put back the file that was cut off"
-    )]
-    Short {
-        /// The whole lines that are there.
-        lines: u64,
-        /// The lines that were written for good.
-        recorded: u64,
-    },
-    /// There is more in the file than was written.
-    #[error(
-        "after line {lines}, the last that the database knows, the file goes on; either the database was put back to an earlier state, or something else wrote to the file"
-    )]
-    Long {
-        /// The lines that were written.
-        lines: u64,
-    },
-    /// A line is not the one that was written.
-    #[error("line {line} is not as it was written: {what}")]
-    Changed {
-        /// The line, from 1.
-        line: u64,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// The file cannot be read or written.
-    #[error("{0}")]
-    File(String),
-}
 
 /// The end of a log that has `lines` after `from`.
 pub(crate) fn follow_all(from: &Head, lines: &[Line]) -> Result<Head, Fault> {

@@ -24,9 +24,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use address::Address;
-pub(crate) use connection::Connection;
 use connection::Meter;
 pub use connection::Work;
+pub(crate) use connection::{Connection, Flush};
+use open::Place;
 pub(crate) use open::Transaction;
 pub(crate) use value::{Row, Value};
 use worker::{Call, Read, Unit};
@@ -73,24 +74,6 @@ impl Drop for Inner {
             let _ = thread.join();
         }
     }
-}
-
-/// When what a call has changed must be on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flush {
-    /// When the call returns.
-    Now,
-    /// With the next call that says [`Flush::Now`], and within a moment where none comes.
-    Later,
-}
-
-/// Where a database and its log are.
-#[derive(Clone)]
-struct Place {
-    address: Address,
-    sqlite: PathBuf,
-    audit: PathBuf,
-    meter: Arc<Meter>,
 }
 
 impl Database {

@@ -7,21 +7,25 @@
 //! [`Job::step`] is the whole of it; [`Jobs`] keeps jobs in the database, each step in one transaction with its line in the audit log.
 
 mod approve;
+mod binding;
 mod jobs;
 mod kept;
 mod list;
 mod names;
 mod proposal;
 mod propose;
+mod prune;
 mod result;
 mod row;
 mod rule;
+mod settle;
 mod state;
 mod step;
 mod take;
+mod tries;
 mod unsettled;
 
-pub use approve::{Binding, FileMark, Source};
+pub use binding::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
 pub use kept::Kept;
 pub use list::{Page, PageRequest};
@@ -30,8 +34,8 @@ pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take, che
 pub use propose::Noted;
 pub use result::Fetched;
 pub use rule::Rules;
-pub use state::{Decision, FailKind, Failure, Job, State, StateName, Verdict};
-pub use step::{Local, Remote, Step};
+pub use state::{Decision, FailKind, Failure, State, StateName, Verdict};
+pub use step::{Job, Local, Remote, Step};
 pub use unsettled::Unsettled;
 
 #[cfg(test)]

@@ -199,6 +199,22 @@ mod tests {
                 "byte {place}"
             );
         }
+
+        let short = Sealed::from_bytes(vec![0; 23]);
+        assert!(matches!(key.open_result(job, &short), Err(Error::Seal(_))));
+        std::fs::write(folder.file(FILE), [0; 31]).expect("written");
+        assert!(matches!(ResultKey::open(&folder), Err(Error::File { .. })));
+    }
+
+    #[test]
+    fn a_kept_share_opens_under_its_name_only() {
+        let place = tempfile::tempdir().expect("folder");
+        let folder = Folder::claim(place.path()).expect("free");
+        let key = ResultKey::open(&folder).expect("made");
+        let again = ResultKey::open(&folder).expect("read");
+        let (job, other) = (JobId([1; 16]), JobId([2; 16]));
+        let sealed = key.seal(job, b"secret").expect("sealed");
+        let posted = key.seal_posted(job, b"value").expect("sealed");
         let kept = key.seal_kept(job, "balances", b"share").expect("sealed");
         let opened = again.open_kept(job, "balances", &kept).expect("opens");
         assert_eq!(opened.as_slice(), b"share");
@@ -230,17 +246,19 @@ mod tests {
                 "byte {place}"
             );
         }
+    }
 
+    #[test]
+    fn digests_are_of_one_service() {
+        let place = tempfile::tempdir().expect("folder");
+        let folder = Folder::claim(place.path()).expect("free");
+        let key = ResultKey::open(&folder).expect("made");
+        let again = ResultKey::open(&folder).expect("read");
         let digest = key.digest("one", b"value");
         assert_eq!(again.digest("one", b"value"), digest);
         assert_ne!(key.digest("other", b"value"), digest);
         assert_ne!(key.digest("one", b"values"), digest);
         let another = ResultKey(Zeroizing::new([7; 32]));
         assert_ne!(another.digest("one", b"value"), digest);
-
-        let short = Sealed::from_bytes(vec![0; 23]);
-        assert!(matches!(key.open_result(job, &short), Err(Error::Seal(_))));
-        std::fs::write(folder.file(FILE), [0; 31]).expect("written");
-        assert!(matches!(ResultKey::open(&folder), Err(Error::File { .. })));
     }
 }

@@ -285,6 +285,7 @@ fn postgresql_keeps_the_same_promises() {
     let suites = [
         database::tests::ALL,
         job::tests::ALL,
+        job::tests::bounds::ALL,
         job::tests::results::ALL,
         job::tests::kept::ALL,
         job::tests::rulings::ALL,

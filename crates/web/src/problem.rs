@@ -88,80 +88,89 @@ impl IntoResponse for Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        let look = "look at the job's present state";
-        let (status, code, advice) = match &error {
-            Error::NoJob(_) => (
-                StatusCode::NOT_FOUND,
-                "no-job",
-                "list the jobs to see which there are",
-            ),
-            Error::NoTransition { .. } => (StatusCode::CONFLICT, "wrong-state", look),
-            Error::OtherProposal { .. } => (StatusCode::CONFLICT, "other-proposal", look),
-            Error::SameName { .. } => (StatusCode::CONFLICT, "same-name", look),
-            Error::OtherBody { .. } => (
-                StatusCode::CONFLICT,
-                "key-used",
-                "use a new idempotency key for a new job",
-            ),
-            Error::Proposal(_) | Error::Approval(_) => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "refused",
-                "change what the message names, and try again",
-            ),
-            Error::TooMany { .. } | Error::TooManyUnrun { .. } | Error::TooManyOfOne { .. } => (
-                StatusCode::TOO_MANY_REQUESTS,
-                "too-many-jobs",
-                "wait for some jobs to end, or cancel some",
-            ),
-            Error::NoResult { .. } => (
-                StatusCode::CONFLICT,
-                "no-result",
-                "a result is given out once; ask again with the same key only",
-            ),
-            Error::NoKept { .. } => (
-                StatusCode::NOT_FOUND,
-                "no-kept",
-                "list the kept values to see which there are",
-            ),
-            Error::Token => (
-                StatusCode::UNAUTHORIZED,
-                "no-token",
-                "send a valid token, or log in again",
-            ),
-            Error::Scope(_) => (
-                StatusCode::FORBIDDEN,
-                "no-scope",
-                "ask who runs this service for a token that may do this",
-            ),
-            Error::TokenText(_) => (
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "bad-token-text",
-                "change the token's name or scopes",
-            ),
-            Error::Busy { .. } | Error::Closed => return Refusal::busy(),
+        match &error {
+            Error::Busy { .. } | Error::Closed => Refusal::busy(),
             Error::File { .. } => {
                 tracing::warn!(target: "cenote_web", %error, "a file cannot be used");
-                return Refusal::unfit(
+                Refusal::unfit(
                     "bad-file",
                     "a file of this party's cannot be used",
                     "the service's log says which file, and why; see that the data is there and can be read",
-                );
+                )
             }
-            Error::Unknown(_) => (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "unknown-outcome",
-                "look at the present state before trying again",
-            ),
-            _ => {
-                tracing::error!(target: "cenote_web", %error, "the service failed");
-                return Refusal::new(
-                    StatusCode::INTERNAL_SERVER_ERROR,
-                    "internal",
-                    "the service could not do this",
-                    "its log says why",
-                );
-            }
-        };
-        Refusal::new(status, code, error.to_string(), advice)
+            shown => match answer(shown) {
+                Some((status, code, advice)) => Refusal::new(status, code, error.to_string(), advice),
+                None => {
+                    tracing::error!(target: "cenote_web", %error, "the service failed");
+                    Refusal::new(
+                        StatusCode::INTERNAL_SERVER_ERROR,
+                        "internal",
+                        "the service could not do this",
+                        "its log says why",
+                    )
+                }
+            },
+        }
     }
+}
+
+/// Status, word and advice for an error whose own text callers may see.
+fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
+    let look = "look at the job's present state";
+    Some(match error {
+        Error::NoJob(_) => (
+            StatusCode::NOT_FOUND,
+            "no-job",
+            "list the jobs to see which there are",
+        ),
+        Error::NoTransition { .. } => (StatusCode::CONFLICT, "wrong-state", look),
+        Error::OtherProposal { .. } => (StatusCode::CONFLICT, "other-proposal", look),
+        Error::SameName { .. } => (StatusCode::CONFLICT, "same-name", look),
+        Error::OtherBody { .. } => (
+            StatusCode::CONFLICT,
+            "key-used",
+            "use a new idempotency key for a new job",
+        ),
+        Error::Proposal(_) | Error::Approval(_) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "refused",
+            "change what the message names, and try again",
+        ),
+        Error::TooMany { .. } | Error::TooManyUnrun { .. } | Error::TooManyOfOne { .. } => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too-many-jobs",
+            "wait for some jobs to end, or cancel some",
+        ),
+        Error::NoResult { .. } => (
+            StatusCode::CONFLICT,
+            "no-result",
+            "a result is given out once; ask again with the same key only",
+        ),
+        Error::NoKept { .. } => (
+            StatusCode::NOT_FOUND,
+            "no-kept",
+            "list the kept values to see which there are",
+        ),
+        Error::Token => (
+            StatusCode::UNAUTHORIZED,
+            "no-token",
+            "send a valid token, or log in again",
+        ),
+        Error::Scope(_) => (
+            StatusCode::FORBIDDEN,
+            "no-scope",
+            "ask who runs this service for a token that may do this",
+        ),
+        Error::TokenText(_) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad-token-text",
+            "change the token's name or scopes",
+        ),
+        Error::Unknown(_) => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "unknown-outcome",
+            "look at the present state before trying again",
+        ),
+        _ => return None,
+    })
 }

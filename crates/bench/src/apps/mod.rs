@@ -11,15 +11,12 @@ use cenote_program::local;
 use cenote_session::{ClearEngine, Connections, Topology};
 use serde::{Deserialize, Serialize};
 
-pub use programs::{App, Paper};
+pub use programs::{App, CLEAR, Paper};
 pub use report::{AppRow, AppsReport};
 
 use crate::measure::{Measurement, Place, no_report};
 use crate::usage::Machine;
-use programs::Clock;
-
-/// The engine in the clear: what a program costs without secrecy.
-pub const CLEAR: &str = "clear";
+use programs::{AppParty, Clock};
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -42,20 +39,9 @@ pub(crate) struct AppBench {
     and_gates: u64,
 }
 
-/// What one party has measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct AppParty {
-    /// Seconds of what is measured, from inputs to outputs, material included.
-    pub(crate) seconds: f64,
-    pub(crate) and_gates: u64,
-    pub(crate) rounds: u64,
-    pub(crate) bytes_sent: u64,
-    /// What the protocol says that it held at most.
-    pub(crate) memory_bound_bytes: u64,
-    pub(crate) peak_memory_bytes: Option<u64>,
-}
-
 impl Measurement for AppBench {
+    const NAME: &'static str = "app";
+
     type Party = AppParty;
 
     fn topology(&self) -> Topology {

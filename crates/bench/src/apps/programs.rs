@@ -14,7 +14,8 @@ use rand::{RngExt as _, SeedableRng};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::AppParty;
+/// The engine in the clear: what a program costs without secrecy.
+pub const CLEAR: &str = "clear";
 
 /// A program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,104 +116,118 @@ impl App {
     }
 
     /// Runs it, and sees that its outcome is right.
-    pub(super) fn run(self, session: &Session, clock: &mut Clock) -> Result<()> {
-        let mut made = Inputs::new(session);
+    pub(super) fn run(self, session: &Session, clock: &mut Clock<'_>) -> Result<()> {
+        let made = &mut Inputs::new(session);
         match self {
-            App::Sort => {
-                let values = made.values::<u32>(4096);
-                let (first, second) = values.split_at(2048);
-                let row = Secret::concat(&[&made.of(0, first), &made.of(1, second)]);
-                let found = session.open(&row.shuffle_and_sort()?)?;
-                clock.stop();
-                let mut sorted = values;
-                sorted.sort_unstable();
-                right(found == sorted)
-            }
-            App::Hamming => {
-                let (x, y) = (made.values::<bool>(1 << 20), made.values::<bool>(1 << 20));
-                let distance = apps::hamming_distance(&made.of(0, &x), &made.of(1, &y));
-                let distance = session.open(&distance)?;
-                clock.stop();
-                right(distance == [x.iter().zip(&y).filter(|(x, y)| x != y).count() as u32])
-            }
-            App::Edit => {
-                let (x, y) = (made.values::<Uint<2>>(1024), made.values::<Uint<2>>(1024));
-                let distance = session.open(&apps::edit_distance(&made.of(0, &x), &made.of(1, &y))?)?;
-                clock.stop();
-                right(distance == [edit_distance(&x, &y)])
-            }
-            App::OramFlat => accesses(session, clock, &mut made, Some(FLAT)),
-            App::OramRecursive => accesses(session, clock, &mut made, Some(Structure::CIRCUIT_ORAM)),
-            App::Oram => accesses(session, clock, &mut made, None),
-            App::Join => {
-                let (keys, others) = (made.keys(), made.keys());
-                let payloads = made.values::<u32>(RECORDS);
-                let joined = table::join(&made.of(0, &keys), &made.of(0, &payloads), &made.of(1, &others));
-                let matched = &joined.matched & &joined.in_order;
-                let (found, count) = table::compact(&matched, &joined.left);
-                let (found, count) = session.open(&(found, count))?;
-                clock.stop();
-                let table: BTreeMap<u64, u32> = keys.into_iter().zip(payloads).collect();
-                let expected: Vec<u32> = others.iter().filter_map(|key| table.get(key).copied()).collect();
-                right(found[..count[0] as usize] == expected[..])
-            }
-            App::Intersection => {
-                let (first, second) = (made.keys(), made.keys());
-                let own: &[u64] = match session.me().0 {
-                    0 => &first,
-                    1 => &second,
-                    _ => &[],
-                };
-                let common = apps::intersection(session, own, RECORDS)?;
-                clock.stop();
-                let both: Vec<u64> = first
-                    .into_iter()
-                    .filter(|item| second.binary_search(item).is_ok())
-                    .collect();
-                right(common == both)
-            }
-            App::Aes => {
-                let (keys, messages) = (made.values::<u128>(BATCH), made.values::<u128>(BATCH));
-                let ciphertexts = session.open(&apps::aes128(&made.of(0, &keys), &made.of(1, &messages)))?;
-                clock.stop();
-                let encrypt = |(key, message): (&u128, &u128)| {
-                    let mut block = message.to_be_bytes().into();
-                    Aes128::new(&key.to_be_bytes().into()).encrypt_block(&mut block);
-                    u128::from_be_bytes(block.into())
-                };
-                right(keys.iter().zip(&messages).map(encrypt).eq(ciphertexts))
-            }
-            App::Sha => {
-                let bytes: Vec<Vec<u8>> = (0..55).map(|_| made.values::<u8>(BATCH)).collect();
-                let message: Vec<Secret<u8>> = (0..)
-                    .zip(&bytes)
-                    .map(|(at, bytes)| made.of(at % 2, bytes))
-                    .collect();
-                let digests: [Secret<u8>; 32] =
-                    apps::sha256(&message).try_into().expect("a digest has 32 bytes");
-                let digests = session.open(&digests)?;
-                clock.stop();
-                let digest =
-                    |at: usize| Sha256::digest(bytes.iter().map(|bytes| bytes[at]).collect::<Vec<u8>>());
-                right((0..BATCH).all(|at| digests.iter().map(|bytes| bytes[at]).eq(digest(at))))
-            }
-            App::Billion => {
-                let (values, factors) = (made.values::<u64>(4096), made.values::<u64>(4096));
-                let (mut row, factor) = (made.of(0, &values), made.of(1, &factors));
-                // A product has 3,601 AND gates.
-                let times = 1_000_000_000 / (3601 * 4096) + 1;
-                for turn in 0..times {
-                    row = &row * &factor + turn;
-                }
-                let found = session.open(&row)?;
-                clock.stop();
-                let plain = |(value, factor): (&u64, &u64)| {
-                    (0..times).fold(*value, |x, turn| x.wrapping_mul(*factor).wrapping_add(turn))
-                };
-                right(found == values.iter().zip(&factors).map(plain).collect::<Vec<_>>())
-            }
+            App::Sort => sort(session, clock, made),
+            App::Hamming => hamming(session, clock, made),
+            App::Edit => edit(session, clock, made),
+            App::OramFlat => accesses(session, clock, made, Some(FLAT)),
+            App::OramRecursive => accesses(session, clock, made, Some(Structure::CIRCUIT_ORAM)),
+            App::Oram => accesses(session, clock, made, None),
+            App::Join => join(session, clock, made),
+            App::Intersection => intersection(session, clock, made),
+            App::Aes => aes(session, clock, made),
+            App::Sha => sha(session, clock, made),
+            App::Billion => billion(session, clock, made),
         }
     }
+}
+
+fn sort(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let values = made.values::<u32>(4096);
+    let (first, second) = values.split_at(2048);
+    let row = Secret::concat(&[&made.of(0, first), &made.of(1, second)]);
+    let found = session.open(&row.shuffle_and_sort()?)?;
+    clock.stop();
+    let mut sorted = values;
+    sorted.sort_unstable();
+    right(found == sorted)
+}
+
+fn hamming(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let (x, y) = (made.values::<bool>(1 << 20), made.values::<bool>(1 << 20));
+    let distance = apps::hamming_distance(&made.of(0, &x), &made.of(1, &y));
+    let distance = session.open(&distance)?;
+    clock.stop();
+    right(distance == [x.iter().zip(&y).filter(|(x, y)| x != y).count() as u32])
+}
+
+fn edit(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let (x, y) = (made.values::<Uint<2>>(1024), made.values::<Uint<2>>(1024));
+    let distance = session.open(&apps::edit_distance(&made.of(0, &x), &made.of(1, &y))?)?;
+    clock.stop();
+    right(distance == [edit_distance(&x, &y)])
+}
+
+fn join(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let (keys, others) = (made.keys(), made.keys());
+    let payloads = made.values::<u32>(RECORDS);
+    let joined = table::join(&made.of(0, &keys), &made.of(0, &payloads), &made.of(1, &others));
+    let matched = &joined.matched & &joined.in_order;
+    let (found, count) = table::compact(&matched, &joined.left);
+    let (found, count) = session.open(&(found, count))?;
+    clock.stop();
+    let table: BTreeMap<u64, u32> = keys.into_iter().zip(payloads).collect();
+    let expected: Vec<u32> = others.iter().filter_map(|key| table.get(key).copied()).collect();
+    right(found[..count[0] as usize] == expected[..])
+}
+
+fn intersection(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let (first, second) = (made.keys(), made.keys());
+    let own: &[u64] = match session.me().0 {
+        0 => &first,
+        1 => &second,
+        _ => &[],
+    };
+    let common = apps::intersection(session, own, RECORDS)?;
+    clock.stop();
+    let both: Vec<u64> = first
+        .into_iter()
+        .filter(|item| second.binary_search(item).is_ok())
+        .collect();
+    right(common == both)
+}
+
+fn aes(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let (keys, messages) = (made.values::<u128>(BATCH), made.values::<u128>(BATCH));
+    let ciphertexts = session.open(&apps::aes128(&made.of(0, &keys), &made.of(1, &messages)))?;
+    clock.stop();
+    let encrypt = |(key, message): (&u128, &u128)| {
+        let mut block = message.to_be_bytes().into();
+        Aes128::new(&key.to_be_bytes().into()).encrypt_block(&mut block);
+        u128::from_be_bytes(block.into())
+    };
+    right(keys.iter().zip(&messages).map(encrypt).eq(ciphertexts))
+}
+
+fn sha(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let bytes: Vec<Vec<u8>> = (0..55).map(|_| made.values::<u8>(BATCH)).collect();
+    let message: Vec<Secret<u8>> = (0..)
+        .zip(&bytes)
+        .map(|(at, bytes)| made.of(at % 2, bytes))
+        .collect();
+    let digests: [Secret<u8>; 32] = apps::sha256(&message).try_into().expect("a digest has 32 bytes");
+    let digests = session.open(&digests)?;
+    clock.stop();
+    let digest = |at: usize| Sha256::digest(bytes.iter().map(|bytes| bytes[at]).collect::<Vec<u8>>());
+    right((0..BATCH).all(|at| digests.iter().map(|bytes| bytes[at]).eq(digest(at))))
+}
+
+fn billion(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let (values, factors) = (made.values::<u64>(4096), made.values::<u64>(4096));
+    let (mut row, factor) = (made.of(0, &values), made.of(1, &factors));
+    // A product has 3,601 AND gates.
+    let times = 1_000_000_000 / (3601 * 4096) + 1;
+    for turn in 0..times {
+        row = &row * &factor + turn;
+    }
+    let found = session.open(&row)?;
+    clock.stop();
+    let plain = |(value, factor): (&u64, &u64)| {
+        (0..times).fold(*value, |x, turn| x.wrapping_mul(*factor).wrapping_add(turn))
+    };
+    right(found == values.iter().zip(&factors).map(plain).collect::<Vec<_>>())
 }
 
 /// 10,000 labels in a row.
@@ -224,7 +239,7 @@ const FLAT: Structure = Structure::CircuitOram {
 /// Accesses to a memory whose index, operation and value are secret.
 fn accesses(
     session: &Session,
-    clock: &mut Clock,
+    clock: &mut Clock<'_>,
     made: &mut Inputs<'_>,
     structure: Option<Structure>,
 ) -> Result<()> {
@@ -309,6 +324,19 @@ impl<'a> Inputs<'a> {
         let own = (self.session.me() == owner).then_some(values);
         self.session.input(owner, values.len(), own)
     }
+}
+
+/// What one party has measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct AppParty {
+    /// Seconds of what is measured, from inputs to outputs, material included.
+    pub(super) seconds: f64,
+    pub(super) and_gates: u64,
+    pub(super) rounds: u64,
+    pub(super) bytes_sent: u64,
+    /// What the protocol says that it held at most.
+    pub(super) memory_bound_bytes: u64,
+    pub(super) peak_memory_bytes: Option<u64>,
 }
 
 /// Measures a part of a session.

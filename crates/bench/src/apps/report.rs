@@ -4,8 +4,7 @@ use cenote::Transport;
 use cenote::text::{Table, grouped};
 use serde::{Deserialize, Serialize};
 
-use super::programs::{App, Paper};
-use super::{AppParty, CLEAR};
+use super::programs::{App, AppParty, CLEAR, Paper};
 use crate::plot::{Bars, Group, Scale};
 use crate::usage::{Machine, median};
 

@@ -1,37 +1,29 @@
-//! Authenticated garbling over a pool of leaky ANDs, with both parties on this machine.
-//!
-//! A session fills a pool of some size, and then runs circuits again and again: over the full pool, with all leaky ANDs made before the clock
-//! starts; and all in, with leaky ANDs made as they are drawn.
+//! Authenticated garbling over a pool of leaky ANDs, with both parties on this machine, beside the figures of Zhu, Huang and Cassel (CCS 2017).
 
-mod report;
 mod text;
 
-use cenote::{Error, Link, Result};
+use cenote::{Error, Result};
 pub use cenote_authenticated::Cot;
 use cenote_authenticated::{AuthenticatedEngine, Config, MAX_POOL, Sizes};
 use cenote_net::PartyId;
 use cenote_params::lpn;
-use cenote_session::{Connections, Engine, Topology, memory};
+use cenote_params::pool::smallest_pool;
+use cenote_session::Connections;
 use serde::{Deserialize, Serialize};
 
-pub use report::{AuthenticatedReport, AuthenticatedRow, RateRow, TableRow, run_authenticated};
+use crate::pools::{Load, Measured, PoolSession, Pooled, Reported};
 
-use crate::measure::Measurement;
-use crate::meeting::Meeting;
-use crate::pools::{Clock, Load, Phase, Work};
+/// Table 6 of Zhu, Huang and Cassel (CCS 2017) for 40 bits: buckets, the fewest leaky ANDs of circuits without a pool, and of pools.
+const PAPER: [(u32, u64, u64); 3] = [(3, 840_000, 479_000), (4, 12_400, 7673), (5, 1600, 1073)];
 
 /// A wide circuit and a single one.
 pub fn usual() -> Vec<Load> {
     [64, 1].map(|lanes| Load::new("lib:aes128", lanes)).into()
 }
 
-/// What to measure of pools of several sizes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pools {
-    /// Leaky ANDs of each pool.
-    pub pools: Vec<u64>,
-    /// Statistical security in bits.
-    pub security: u32,
+/// The settings that are measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Authenticated {
     /// Leaky ANDs made at once.
     pub lot: u32,
     /// Gates garbled at once.
@@ -40,58 +32,9 @@ pub struct Pools {
     pub symbols: u32,
     /// Where authenticated bits come from.
     pub cot: Cot,
-    /// What is run.
-    pub loads: Vec<Load>,
-    /// About how long each circuit is run in each way, all in until two lots have been made at least; 0 to fill pools only.
-    pub seconds: f64,
-    /// Sessions for each pool; medians are reported.
-    pub repeat: u32,
-    /// What slows the link down.
-    pub link: Link,
 }
 
-/// One session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct AuthenticatedBench {
-    pool: u32,
-    security: u32,
-    lot: u32,
-    segment: u32,
-    symbols: u32,
-    cot: Cot,
-    loads: Vec<Load>,
-    seconds: f64,
-    link: Link,
-}
-
-impl Pools {
-    fn session(&self, pool: u64) -> Result<AuthenticatedBench> {
-        let pool = u32::try_from(pool)
-            .ok()
-            .filter(|pool| (1..=MAX_POOL).contains(pool));
-        let bench = AuthenticatedBench {
-            pool: pool.ok_or_else(|| Error::Usage(format!("a pool has up to {MAX_POOL} leaky ANDs")))?,
-            security: self.security,
-            lot: self.lot,
-            segment: self.segment,
-            symbols: self.symbols,
-            cot: self.cot,
-            loads: if self.seconds > 0.0 {
-                self.loads.clone()
-            } else {
-                Vec::new()
-            },
-            seconds: self.seconds,
-            link: self.link,
-        };
-        let checked = bench.config().check();
-        checked.map_err(|error| Error::Usage(error.to_string()))?;
-        bench.sizes()?;
-        Ok(bench)
-    }
-}
-
-impl AuthenticatedBench {
+impl Authenticated {
     fn config(&self) -> Config {
         let mut config = Config::new("cenote bench authenticated");
         config.lot = self.lot;
@@ -104,111 +47,142 @@ impl AuthenticatedBench {
         };
         config
     }
-
-    fn sizes(&self) -> Result<Sizes> {
-        Sizes::search(self.security, self.pool).map_err(Error::Usage)
-    }
 }
 
-/// A load at one party.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Rate {
-    /// Leaky ANDs are made as they are drawn.
-    pub(crate) all_in: Phase,
-    /// They were made before.
-    pub(crate) full: Phase,
-    /// How often the load was run over the full pool.
-    pub(crate) times: u64,
-}
+impl Pooled for Authenticated {
+    const NAME: &'static str = "authenticated";
+    const PURPOSES: &'static [&'static str] = &["protocol"];
+    const MAKES_READY: bool = true;
+    type Engine = AuthenticatedEngine;
+    type Sizes = Sizes;
 
-/// What one party has measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct AuthenticatedParty {
-    pub(crate) setup: Phase,
-    pub(crate) fill: Phase,
-    /// By load.
-    pub(crate) rates: Vec<Rate>,
-    /// The most bytes that the protocol may hold.
-    pub(crate) memory_bytes: u64,
-    pub(crate) peak_memory_bytes: Option<u64>,
-    pub(crate) error_log2: f64,
-}
-
-impl Measurement for AuthenticatedBench {
-    type Party = AuthenticatedParty;
-
-    fn topology(&self) -> Topology {
-        Topology {
-            name: "bench authenticated".into(),
-            parties: 2,
-            workers: 1,
-            purposes: &["protocol"],
-            shared: &["meeting"],
+    fn sizes(session: &PoolSession<Self>) -> Result<Sizes> {
+        if !(1..=MAX_POOL).contains(&session.pool) {
+            return Err(Error::Usage(format!("a pool has up to {MAX_POOL} leaky ANDs")));
         }
+        let checked = session.protocol.config().check();
+        checked.map_err(|error| Error::Usage(error.to_string()))?;
+        Sizes::search(session.security, session.pool).map_err(Error::Usage)
     }
 
-    /// Party 0 garbles.
-    fn run(
-        &self,
+    fn start(
+        session: &PoolSession<Self>,
+        sizes: Sizes,
         me: PartyId,
         connections: Connections,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<AuthenticatedParty> {
-        let (connections, mut meeting) = Meeting::take(connections)?;
-        let channel = self.link.shape(connections, 1).one()?;
-        let works = self.loads.iter().map(Work::open).collect::<Result<Vec<_>>>()?;
-        let sizes = self.sizes()?;
-        let bucket = u64::from(sizes.pool.bucket);
-        meeting.wait()?;
-        let clock = Clock::of_setup();
-        let mut engine = AuthenticatedEngine::start(me, channel, self.config(), sizes)?;
-        let setup = clock.stop(&engine);
-        meeting.wait()?;
-        let clock = Clock::start(&engine);
-        engine.fill()?;
-        let fill = clock.stop(&engine);
-        let mut rates = Vec::new();
-        for work in &works {
-            let inputs = work.inputs(&mut engine)?;
-            // The first run brings the circuit and the caches, the second tells how long one takes.
-            work.run(&mut engine, &inputs)?;
-            let clock = Clock::start(&engine);
-            work.run(&mut engine, &inputs)?;
-            let each = clock.stop(&engine).seconds.max(1e-6);
-            let times = meeting.agree(me, (self.seconds / each).ceil() as u64)?;
-            // All in, lots are made meanwhile.
-            let all_in_times = times.max(2 * u64::from(self.lot) / (work.and_gates() * bucket) + 1);
-            let total = (all_in_times + times) * work.and_gates();
-            meeting.wait()?;
-            let clock = Clock::start(&engine);
-            for done in 0..all_in_times {
-                work.run(&mut engine, &inputs)?;
-                progress((done + 1) * work.and_gates(), total);
-            }
-            // The garbler is ahead until the evaluator has all outputs.
-            meeting.wait()?;
-            let all_in = clock.stop(&engine);
-            let mut full = Phase::default();
-            for done in 0..times {
-                engine.ready(work.and_gates() as usize)?;
-                meeting.wait()?;
-                let clock = Clock::start(&engine);
-                work.run(&mut engine, &inputs)?;
-                full.add(clock.stop(&engine));
-                progress((all_in_times + done + 1) * work.and_gates(), total);
-            }
-            rates.push(Rate { all_in, full, times });
+    ) -> Result<AuthenticatedEngine> {
+        let (channel, config) = (connections.one()?, session.protocol.config());
+        Ok(AuthenticatedEngine::start(me, channel, config, sizes)?)
+    }
+
+    fn fill(engine: &mut AuthenticatedEngine, _pool: usize) -> Result<()> {
+        Ok(engine.fill()?)
+    }
+
+    fn drawn(engine: &AuthenticatedEngine) -> u64 {
+        engine.drawn()
+    }
+
+    /// Two lots are made at least.
+    fn least_gates(&self, sizes: &Sizes) -> u64 {
+        2 * u64::from(self.lot) / u64::from(sizes.pool.bucket)
+    }
+
+    fn make_ready(engine: &mut AuthenticatedEngine, gates: usize) -> Result<()> {
+        Ok(engine.ready(gates)?)
+    }
+}
+
+/// What a pool costs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Leaky ANDs of a triple.
+    pub bucket: u32,
+    /// Seconds of filling the pool: the median, at the slower party.
+    pub fill_seconds: f64,
+    /// Bytes of filling the pool: from the garbler, from the evaluator.
+    pub fill_bytes: [u64; 2],
+}
+
+/// How fast a circuit is run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// AND gates in a second, with their leaky ANDs made as they are drawn: by the median at the slower party.
+    pub all_in_per_second: f64,
+    /// The same with leaky ANDs made before.
+    pub full_pool_per_second: f64,
+    /// Milliseconds from inputs to outputs over the full pool.
+    pub full_pool_ms: f64,
+    /// Bytes with frames for each gate, all in: from the garbler, from the evaluator.
+    pub all_in_bytes: [f64; 2],
+    /// The same with leaky ANDs made before.
+    pub full_pool_bytes: [f64; 2],
+    /// Processor nanoseconds for each gate, all in, of the thread that calls the engine: garbler, evaluator.
+    pub all_in_busy_ns: [f64; 2],
+    /// The same with leaky ANDs made before.
+    pub full_pool_busy_ns: [f64; 2],
+}
+
+/// Table 6.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Buckets {
+    /// By size.
+    pub table: Vec<TableRow>,
+}
+
+/// The smallest pool for a size of buckets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableRow {
+    /// Leaky ANDs of a triple.
+    pub bucket: u32,
+    /// By the search of Figure 8, for 40 bits.
+    pub pool: u64,
+    /// The paper's.
+    pub paper_pool: u64,
+    /// The fewest leaky ANDs of a circuit that WRK needs, without a pool, according to the paper.
+    pub paper_without: u64,
+}
+
+impl Reported for Authenticated {
+    const ELEMENTS: &'static str = "leaky ANDs";
+    type Row = Row;
+    type Rate = Rate;
+    type Paper = Buckets;
+
+    fn row(_session: &PoolSession<Self>, sizes: &Sizes, measured: &Measured) -> Row {
+        Row {
+            bucket: sizes.pool.bucket,
+            fill_seconds: measured.slower(|party| party.fills[0].seconds),
+            fill_bytes: measured.both(|party| party.fills[0].bytes_sent),
         }
-        let error_log2 = engine.error_bound();
-        let memory_bytes = engine.costs().memory_bytes;
-        engine.finish()?;
-        Ok(AuthenticatedParty {
-            setup,
-            fill,
-            rates,
-            memory_bytes,
-            peak_memory_bytes: memory::peak(),
-            error_log2,
+    }
+
+    fn rate(measured: &Measured, at: usize, _sizes: &Sizes) -> Rate {
+        let all_in = measured.speed(at, |rate| &rate.all_in);
+        let full = measured.speed(at, |rate| &rate.full);
+        let [gates, _] = measured.both(|party| party.rates[at].and_gates);
+        Rate {
+            all_in_per_second: all_in.per_second,
+            full_pool_per_second: full.per_second,
+            full_pool_ms: 1e3 * gates as f64 / full.per_second,
+            all_in_bytes: all_in.bytes,
+            full_pool_bytes: full.bytes,
+            all_in_busy_ns: all_in.busy_ns,
+            full_pool_busy_ns: full.busy_ns,
+        }
+    }
+
+    fn paper(_sessions: &[PoolSession<Self>]) -> Result<Buckets> {
+        let table = PAPER.iter().filter_map(|&(bucket, paper_without, paper_pool)| {
+            Some(TableRow {
+                bucket,
+                pool: smallest_pool(40, bucket).ok()?.pool_size,
+                paper_pool,
+                paper_without,
+            })
+        });
+        Ok(Buckets {
+            table: table.collect(),
         })
     }
 }

@@ -1,169 +1,105 @@
 //! What authenticated garbling costs, for people.
 
-use cenote::text::{Table, bytes, grouped, s};
+use cenote::text::{bytes, grouped};
 
-use super::report::{AuthenticatedReport, AuthenticatedRow};
-use crate::plot::{Axis, Plot, Scale, Series, Style};
+use super::{Authenticated, Rate, TableRow};
+use crate::columns::{Column, fixed, table};
+use crate::pools::{Curves, PoolReport, PoolRow, RateRow, Told};
 
-impl AuthenticatedReport {
-    /// The tables as text.
-    pub fn table(&self) -> String {
+type Row = PoolRow<Authenticated>;
+
+impl Told for Authenticated {
+    fn describe(&self) -> String {
         format!(
-            "{}\nover {}, {}; {} bits, lots of {} leaky ANDs, segments of {} gates, {} symbols, {}; medians of {} session{}\n{}{}{}",
-            self.machine.line(),
-            self.transport,
-            self.link,
-            self.security,
+            "lots of {} leaky ANDs, segments of {} gates, {} symbols, {}",
             grouped(self.lot.into()),
             grouped(self.segment.into()),
             self.symbols,
             self.cot,
-            self.repeat,
-            s(self.repeat),
-            self.buckets(),
-            self.fills(),
-            self.speeds(),
         )
     }
 
-    /// Table 6.
-    fn buckets(&self) -> String {
-        let mut table = Table::new("lr");
-        table.row(&[
-            &"leaky ANDs of a triple",
-            &"smallest pool",
-            &"(paper)",
-            &"(without a pool)",
-        ]);
-        for row in &self.table {
-            table.row(&[
-                &row.bucket,
-                &grouped(row.pool),
-                &format_args!("({})", grouped(row.paper_pool)),
-                &format_args!("({})", grouped(row.paper_without)),
-            ]);
-        }
-        format!(
-            "\nTable 6: the smallest pools for 40 bits by the search of Figure 8, here and (in the paper)\n{table}"
-        )
+    fn tables(report: &PoolReport<Self>) -> String {
+        format!("{}{}{}", buckets(report), fills(report), speeds(report))
     }
 
-    fn fills(&self) -> String {
-        let mut table = Table::new("lr");
-        table.row(&[
-            &"pool",
-            &"B",
-            &"error",
-            &"set-up s",
-            &"fill s",
-            &"bytes:",
-            &"",
-            &"memory:",
-            &"",
-        ]);
-        for row in &self.rows {
-            table.row(&[
-                &grouped(row.pool),
-                &row.bucket,
-                &format_args!("2^{:.2}", row.error_log2),
-                &format_args!("{:.3}", row.setup_seconds),
-                &format_args!("{:.3}", row.fill_seconds),
-                &bytes(row.fill_bytes[0] as f64),
-                &bytes(row.fill_bytes[1] as f64),
-                &bytes(row.memory_bytes[0] as f64),
-                &bytes(row.memory_bytes[1] as f64),
-            ]);
+    /// Beside the leaky ANDs that a triple takes: Figure 8.
+    fn curves() -> Curves<Self> {
+        Curves {
+            rates: vec![
+                (", all in", |rate| rate.all_in_per_second),
+                (", full pool", |rate| rate.full_pool_per_second),
+            ],
+            right: ("B", "leaky ANDs of a triple", |row| row.own.bucket.into()),
+            paper: None,
         }
-        format!(
-            "\nPools are filled: bytes sent, and memory that may be held, by the garbler and by the evaluator\n{table}"
-        )
     }
+}
 
-    fn speeds(&self) -> String {
-        if self.rows.iter().all(|row| row.rates.is_empty()) {
-            return String::new();
-        }
-        let mut table = Table::new("lr");
-        table.row(&[
-            &"",
-            &"",
-            &"all in:",
-            &"",
-            &"",
-            &"",
-            &"",
-            &"full pool:",
-            &"",
-            &"",
-            &"",
-            &"",
-        ]);
-        table.row(&[
-            &"circuit", &"pool", &"ANDs/s", &"bytes", &"both", &"busy ns", &"", &"ANDs/s", &"ms", &"bytes",
-            &"busy ns", &"",
-        ]);
-        let loads = self.rows.first().map_or(0, |row| row.rates.len());
-        for (row, rate) in (0..loads).flat_map(|at| self.rows.iter().map(move |row| (row, &row.rates[at]))) {
-            table.row(&[
-                &rate.load,
-                &grouped(row.pool),
-                &grouped(rate.all_in_per_second as u64),
-                &format_args!("{:.1}", rate.all_in_bytes[0]),
-                &format_args!("{:.1}", rate.all_in_bytes[0] + rate.all_in_bytes[1]),
-                &format_args!("{:.0}", rate.all_in_busy_ns[0]),
-                &format_args!("{:.0}", rate.all_in_busy_ns[1]),
-                &grouped(rate.full_pool_per_second as u64),
-                &format_args!("{:.2}", rate.full_pool_ms),
-                &format_args!("{:.1}", rate.full_pool_bytes[0] + rate.full_pool_bytes[1]),
-                &format_args!("{:.0}", rate.full_pool_busy_ns[0]),
-                &format_args!("{:.0}", rate.full_pool_busy_ns[1]),
-            ]);
-        }
-        format!(
-            "\nAND gates of circuits: bytes from the garbler and both ways for each, and processor time of the garbler and of the evaluator for each\n{table}"
-        )
-    }
+/// Table 6.
+fn buckets(report: &PoolReport<Authenticated>) -> String {
+    let columns: [Column<&TableRow>; 4] = [
+        ("", "leaky ANDs of a triple", |row| row.bucket.to_string()),
+        ("", "smallest pool", |row| grouped(row.pool)),
+        ("", "(paper)", |row| format!("({})", grouped(row.paper_pool))),
+        ("", "(without)", |row| format!("({})", grouped(row.paper_without))),
+    ];
+    format!(
+        "\nTable 6: the smallest pools for 40 bits by the search of Figure 8, here and (in the paper)\n{}",
+        table(&columns, &report.paper.table)
+    )
+}
 
-    /// The rates against the pool's size, beside the leaky ANDs that a triple takes: Figure 8.
-    pub fn to_svg(&self) -> String {
-        let loads = self.rows.first().map_or(&[][..], |row| &row.rates);
-        let rates = loads.iter().enumerate().flat_map(|(at, rate)| {
-            let name = format!("{} × {}", rate.load.lanes, rate.load.circuit);
-            let of = |what: fn(&AuthenticatedRow, usize) -> f64| {
-                let points = self
-                    .rows
-                    .iter()
-                    .map(move |row| (row.pool as f64, what(row, at) / 1e6));
-                points.collect::<Vec<_>>()
-            };
-            [
-                Series::new(
-                    format!("{name}, all in"),
-                    Style::Line,
-                    of(|row, at| row.rates[at].all_in_per_second),
-                ),
-                Series::new(
-                    format!("{name}, full pool"),
-                    Style::Line,
-                    of(|row, at| row.rates[at].full_pool_per_second),
-                ),
-            ]
-        });
-        let buckets = self
-            .rows
-            .iter()
-            .map(|row| (row.pool as f64, f64::from(row.bucket)));
-        let buckets = Series {
-            right: true,
-            ..Series::new("B", Style::Dashed, buckets)
-        };
-        Plot {
-            title: "Rate against pool size".into(),
-            x: Axis::new("pool size n (leaky ANDs)", Scale::Log2),
-            y: Axis::new("million AND gates a second", Scale::Linear),
-            right: Some(Axis::new("leaky ANDs of a triple", Scale::Linear)),
-            series: rates.chain([buckets]).collect(),
-        }
-        .to_svg()
+fn fills(report: &PoolReport<Authenticated>) -> String {
+    let columns: [Column<&Row>; 9] = [
+        ("", "pool", |row| grouped(row.pool)),
+        ("", "B", |row| row.own.bucket.to_string()),
+        ("", "error", |row| format!("2^{:.2}", row.error_log2)),
+        ("", "set-up s", |row| fixed(row.setup_seconds, 3)),
+        ("", "fill s", |row| fixed(row.own.fill_seconds, 3)),
+        ("bytes sent:", "garbler", |row| sent(row, 0)),
+        ("", "evaluator", |row| sent(row, 1)),
+        ("memory:", "garbler", |row| bytes(row.memory_bytes[0] as f64)),
+        ("", "evaluator", |row| bytes(row.memory_bytes[1] as f64)),
+    ];
+    format!(
+        "\nPools are filled: bytes sent, and the most memory that may be held\n{}",
+        table(&columns, &report.rows)
+    )
+}
+
+fn speeds(report: &PoolReport<Authenticated>) -> String {
+    if report.rates().next().is_none() {
+        return String::new();
     }
+    let columns: [Column<(&Row, &RateRow<Rate>, &Rate)>; 12] = [
+        ("", "circuit", |(_, run, _)| run.load.to_string()),
+        ("", "pool", |(row, ..)| grouped(row.pool)),
+        ("all in:", "ANDs/s", |(.., rate)| {
+            grouped(rate.all_in_per_second as u64)
+        }),
+        ("", "bytes", |(.., rate)| fixed(rate.all_in_bytes[0], 1)),
+        ("", "both", |(.., rate)| both(rate.all_in_bytes)),
+        ("", "busy ns", |(.., rate)| fixed(rate.all_in_busy_ns[0], 0)),
+        ("", "", |(.., rate)| fixed(rate.all_in_busy_ns[1], 0)),
+        ("full pool:", "ANDs/s", |(.., rate)| {
+            grouped(rate.full_pool_per_second as u64)
+        }),
+        ("", "ms", |(.., rate)| fixed(rate.full_pool_ms, 2)),
+        ("", "bytes", |(.., rate)| both(rate.full_pool_bytes)),
+        ("", "busy ns", |(.., rate)| fixed(rate.full_pool_busy_ns[0], 0)),
+        ("", "", |(.., rate)| fixed(rate.full_pool_busy_ns[1], 0)),
+    ];
+    format!(
+        "\nAND gates of circuits: bytes from the garbler and both ways for each, and processor time of the garbler and of the evaluator for each\n{}",
+        table(&columns, report.rates())
+    )
+}
+
+fn sent(row: &Row, party: usize) -> String {
+    bytes(row.own.fill_bytes[party] as f64)
+}
+
+fn both(bytes: [f64; 2]) -> String {
+    fixed(bytes[0] + bytes[1], 1)
 }

@@ -7,17 +7,13 @@
 mod report;
 mod text;
 
-use cenote::{Error, Link, Result};
+use cenote::{Error, Result};
 use cenote_jimu::{Config, JimuEngine, MAX_POOL, MIN_POOL, MUX_WIDTH, Sizes};
 use cenote_net::PartyId;
-use cenote_session::{Connections, Engine, Topology, memory};
+use cenote_session::Connections;
 use serde::{Deserialize, Serialize};
 
-pub use report::{Filled, JimuReport, JimuRow, MuxPool, MuxRow, RateRow, StoredRow, run_jimu};
-
-use crate::measure::Measurement;
-use crate::meeting::Meeting;
-use crate::pools::{Clock, Load, Phase, Work};
+use crate::pools::{Load, PoolSession, Pooled};
 
 /// Bits of the multiplexers that are compared with and without gadgets for them.
 const MUXES: [usize; 4] = [8, 16, 32, 64];
@@ -37,182 +33,79 @@ fn muxes() -> Vec<Load> {
         .into()
 }
 
-/// What to measure of pools of several sizes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pools {
-    /// AND gates of each pool.
-    pub pools: Vec<u64>,
-    /// Statistical security in bits.
-    pub security: u32,
+/// The settings that are measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Jimu {
     /// Gates made at once.
     pub buffer: u32,
-    /// What is run over the full pools.
-    pub loads: Vec<Load>,
     /// Whether there is also a pool of as many gadgets for multiplexers, and these are run with and without it.
     pub mux: bool,
-    /// About how long each circuit is run; 0 to fill pools only.
-    pub seconds: f64,
-    /// Sessions for each pool; medians are reported.
-    pub repeat: u32,
-    /// What slows the link down.
-    pub link: Link,
+    /// Whether this session has that pool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    with_mux: bool,
 }
 
-/// One session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct JimuBench {
-    pool: u32,
-    security: u32,
-    buffer: u32,
-    mux: bool,
-    loads: Vec<Load>,
-    seconds: f64,
-    link: Link,
-}
-
-impl Pools {
-    /// The session for a pool of `pool` AND gates, without gadgets for multiplexers.
-    fn session(&self, pool: u64) -> Result<JimuBench> {
-        let sizes = u64::from(MIN_POOL)..=u64::from(MAX_POOL);
-        let pool = u32::try_from(pool)
-            .ok()
-            .filter(|pool| sizes.contains(&(*pool).into()));
-        let muxes = if self.mux { muxes() } else { Vec::new() };
-        let loads = self.loads.iter().cloned().chain(muxes).collect();
-        let bench = JimuBench {
-            pool: pool.ok_or_else(|| Error::Usage(format!("a pool has {MIN_POOL} to {MAX_POOL} gates")))?,
-            security: self.security,
-            buffer: self.buffer,
-            mux: false,
-            loads: if self.seconds > 0.0 { loads } else { Vec::new() },
-            seconds: self.seconds,
-            link: self.link,
-        };
-        let checked = bench.config().check();
-        checked.map_err(|error| Error::Usage(error.to_string()))?;
-        Ok(bench)
+impl Jimu {
+    /// Buffers of some size, with or without a comparison of multiplexers.
+    pub fn new(buffer: u32, mux: bool) -> Self {
+        Self {
+            buffer,
+            mux,
+            with_mux: false,
+        }
     }
-}
 
-impl JimuBench {
-    fn config(&self) -> Config {
+    fn config(session: &PoolSession<Self>) -> Config {
+        let buffer = session.protocol.buffer;
         let mut config = Config::new("cenote bench jimu");
-        config.security = self.security;
-        config.pool = self.pool;
-        config.buffer = self.buffer;
-        config.mux_buffer = (self.buffer / MUX_WIDTH as u32).next_multiple_of(64);
+        config.security = session.security;
+        config.pool = session.pool;
+        config.buffer = buffer;
+        config.mux_buffer = (buffer / MUX_WIDTH as u32).next_multiple_of(64);
         config
     }
-
-    fn sizes(&self) -> Result<Sizes> {
-        let mux = self.mux.then_some(self.pool);
-        Sizes::search(self.security, self.pool, mux).map_err(Error::Usage)
-    }
-
-    /// The same with gadgets for multiplexers, and nothing but these.
-    fn with_mux(&self) -> Self {
-        Self {
-            mux: true,
-            loads: if self.loads.is_empty() {
-                Vec::new()
-            } else {
-                muxes()
-            },
-            ..self.clone()
-        }
-    }
 }
 
-/// What one party has measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct JimuParty {
-    pub(crate) setup: Phase,
-    pub(crate) fill: Phase,
-    /// Of the pool of gadgets for multiplexers.
-    pub(crate) fill_mux: Phase,
-    /// By load.
-    pub(crate) rates: Vec<Phase>,
-    /// Gadgets drawn from the pool, by load.
-    pub(crate) drawn: Vec<u64>,
-    /// The most bytes that the pool has held.
-    pub(crate) pool_bytes: u64,
-    pub(crate) peak_memory_bytes: Option<u64>,
-    pub(crate) error_log2: f64,
-}
+impl Pooled for Jimu {
+    const NAME: &'static str = "jimu";
+    const PURPOSES: &'static [&'static str] = &["protocol", "pool"];
+    type Engine = JimuEngine;
+    type Sizes = Sizes;
 
-impl Measurement for JimuBench {
-    type Party = JimuParty;
-
-    fn topology(&self) -> Topology {
-        Topology {
-            name: "bench jimu".into(),
-            parties: 2,
-            workers: 1,
-            purposes: &["protocol", "pool"],
-            shared: &["meeting"],
+    fn sizes(session: &PoolSession<Self>) -> Result<Sizes> {
+        if !(MIN_POOL..=MAX_POOL).contains(&session.pool) {
+            return Err(Error::Usage(format!("a pool has {MIN_POOL} to {MAX_POOL} gates")));
         }
+        let checked = Jimu::config(session).check();
+        checked.map_err(|error| Error::Usage(error.to_string()))?;
+        let mux = session.protocol.with_mux.then_some(session.pool);
+        Sizes::search(session.security, session.pool, mux).map_err(Error::Usage)
     }
 
-    /// Party 0 garbles.
-    fn run(
-        &self,
+    fn start(
+        session: &PoolSession<Self>,
+        sizes: Sizes,
         me: PartyId,
         connections: Connections,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<JimuParty> {
-        let (connections, mut meeting) = Meeting::take(connections)?;
-        let channels = self.link.shape(connections, 2).channels().try_into();
+    ) -> Result<JimuEngine> {
+        let channels = connections.channels().try_into();
         let channels = channels.map_err(|_| Error::Usage("a session over a pool has two channels".into()))?;
-        let works = self.loads.iter().map(Work::open).collect::<Result<Vec<_>>>()?;
-        let sizes = self.sizes()?;
-        meeting.wait()?;
-        let clock = Clock::of_setup();
-        let mut engine = JimuEngine::start(me, channels, self.config(), sizes)?;
-        let setup = clock.stop(&engine);
-        meeting.wait()?;
-        let clock = Clock::start(&engine);
-        engine.fill_gates()?;
-        let fill = clock.stop(&engine);
-        let mut fill_mux = Phase::default();
-        if self.mux {
-            meeting.wait()?;
-            let clock = Clock::start(&engine);
-            engine.fill()?;
-            fill_mux = clock.stop(&engine);
-        }
-        let (mut rates, mut drawn) = (Vec::new(), Vec::new());
-        for work in &works {
-            let inputs = work.inputs(&mut engine)?;
-            // The first run brings the circuit and the caches, the second tells how long one takes.
-            work.run(&mut engine, &inputs)?;
-            let clock = Clock::start(&engine);
-            work.run(&mut engine, &inputs)?;
-            let each = clock.stop(&engine).seconds.max(1e-6);
-            let times = meeting.agree(me, (self.seconds / each).ceil() as u64)?;
-            meeting.wait()?;
-            let before = engine.drawn();
-            let clock = Clock::start(&engine);
-            for done in 0..times {
-                work.run(&mut engine, &inputs)?;
-                progress((done + 1) * work.and_gates(), times * work.and_gates());
-            }
-            // The garbler is ahead until the evaluator has all outputs.
-            meeting.wait()?;
-            rates.push(clock.stop(&engine));
-            drawn.push(engine.drawn() - before);
-        }
-        let error_log2 = engine.error_bound();
-        let pool_bytes = engine.costs().memory_bytes;
-        engine.finish()?;
-        Ok(JimuParty {
-            setup,
-            fill,
-            fill_mux,
-            rates,
-            drawn,
-            pool_bytes,
-            peak_memory_bytes: memory::peak(),
-            error_log2,
+        Ok(JimuEngine::start(me, channels, Jimu::config(session), sizes)?)
+    }
+
+    fn pools(&self) -> usize {
+        1 + usize::from(self.with_mux)
+    }
+
+    /// The pool of gates, then what is missing.
+    fn fill(engine: &mut JimuEngine, pool: usize) -> Result<()> {
+        Ok(match pool {
+            0 => engine.fill_gates()?,
+            _ => engine.fill()?,
         })
+    }
+
+    fn drawn(engine: &JimuEngine) -> u64 {
+        engine.drawn()
     }
 }

@@ -1,15 +1,13 @@
-//! What pools of several sizes cost.
+//! What pools of garbled gates cost, beside the paper's figures.
 
-use cenote::text::grouped;
-use cenote::{Error, Link, Result, Transport};
+use cenote::Result;
 use cenote_jimu::Sizes;
 use cenote_params::pool::Parameters;
 use serde::Serialize;
 
-use super::{JimuBench, JimuParty, Pools};
-use crate::measure::{Place, no_report};
-use crate::pools::{self, Load, Phase, larger, medians, peaks};
-use crate::usage::Machine;
+use super::{Jimu, muxes};
+use crate::measure::no_report;
+use crate::pools::{Load, Measured, PoolRow, PoolSession, Pooled as _, RateRow, Reported, Speed, larger};
 
 /// Seconds in which the paper's prototype fills pools of so many AND gates, and of MUXCOREs of 8: Table 3.
 const PAPER_FILL: [(u64, [f64; 2]); 4] = [
@@ -22,6 +20,13 @@ const PAPER_FILL: [(u64, [f64; 2]); 4] = [
 /// Bytes that the paper's garbler and evaluator keep of gadgets of so many AND gates: Table 4.
 const PAPER_STORED: [(usize, [usize; 2]); 2] = [(1, [288, 240]), (8, [1856, 1584])];
 
+/// Table 4.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stored {
+    /// By gadget, with the labels of the largest pool.
+    pub stored: Vec<StoredRow>,
+}
+
 /// What a gadget takes in the pool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StoredRow {
@@ -33,17 +38,10 @@ pub struct StoredRow {
     pub paper: [usize; 2],
 }
 
-/// A circuit run again and again over a full pool.
+/// How fast a circuit is run over a full pool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RateRow {
-    /// The circuit, and how many instances of it run side by side.
-    #[serde(flatten)]
-    pub load: Load,
-    /// AND gates of a section.
-    pub and_gates: u64,
-    /// Seconds of a section: the median, at the slower party.
-    pub seconds: f64,
-    /// AND gates of the circuits in a second.
+pub struct Rate {
+    /// AND gates of the circuits in a second: by the median at the slower party.
     pub and_gates_per_second: f64,
     /// Bytes with frames for each of them: from the garbler, from the evaluator.
     pub bytes_per_and: [f64; 2],
@@ -70,25 +68,6 @@ pub struct Filled {
     pub busy_seconds: [f64; 2],
     /// Bytes with frames: from the garbler, from the evaluator.
     pub bytes: [u64; 2],
-}
-
-impl Filled {
-    fn new(
-        parameters: &Parameters,
-        paper_seconds: Option<f64>,
-        sessions: &[[JimuParty; 2]],
-        of: fn(&JimuParty) -> &Phase,
-    ) -> Self {
-        let last = sessions.last();
-        Self {
-            bucket: parameters.bucket(),
-            check_rate: parameters.check_rate(),
-            seconds: larger(medians(sessions, |party| of(party).seconds)),
-            paper_seconds,
-            busy_seconds: medians(sessions, |party| of(party).busy_seconds),
-            bytes: [0, 1].map(|party: usize| last.map_or(0, |parties| of(&parties[party]).bytes_sent)),
-        }
-    }
 }
 
 /// Multiplexers with and without gadgets for them: Figure 7.
@@ -120,196 +99,119 @@ pub struct MuxPool {
 
 /// What one pool costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct JimuRow {
-    /// AND gates in the pool.
-    pub pool: u64,
+pub struct Row {
     /// How it is filled.
     pub fill: Filled,
     /// Gates made for each gate of a circuit, by theory: B/(1 - r_c).
     pub gates_per_and: f64,
     /// Bytes of a label.
     pub label_bytes: usize,
-    /// The base-2 logarithm of the probability that a cheater ever gets through.
-    pub error_log2: f64,
-    /// Seconds of the set-up: the median, at the slower party.
-    pub setup_seconds: f64,
-    /// Bytes of the set-up: from the garbler, from the evaluator.
-    pub setup_bytes: [u64; 2],
-    /// The most bytes that pool and buffer have held: garbler, evaluator.
-    pub pool_bytes: [u64; 2],
-    /// The most memory that each process has had; `null` where the system does not tell.
-    pub peak_memory_bytes: Vec<Option<u64>>,
-    /// By circuit.
-    pub rates: Vec<RateRow>,
     /// If it was asked for.
     pub mux: Option<MuxPool>,
 }
 
-/// What pools of several sizes cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct JimuReport {
-    /// How the parties were joined.
-    pub transport: Transport,
-    /// What slowed the link down.
-    pub link: Link,
-    /// Statistical security in bits.
-    pub security: u32,
-    /// Gates made at once.
-    pub buffer: u32,
-    /// Sessions behind each median.
-    pub repeat: u32,
-    /// Table 4, with the labels of the largest pool.
-    pub stored: Vec<StoredRow>,
-    /// Table 3 and Figure 5, by pool.
-    pub rows: Vec<JimuRow>,
-    /// The machine.
-    pub machine: Machine,
-}
-
-/// Measures, in `place`; `about` is told what comes next.
-///
-/// # Errors
-/// [`Error::Usage`] for numbers that make no sense; those of [`cenote::circuits::open`]; [`Error::Parties`] or [`Error::Protocol`] if a
-/// party fails.
-pub fn run_jimu(pools: &Pools, place: &mut Place<'_>, about: &mut dyn FnMut(&str)) -> Result<JimuReport> {
-    if pools.repeat == 0 || pools.pools.is_empty() {
-        return Err(Error::Usage(
-            "at least one pool is filled, at least one time".into(),
-        ));
-    }
-    let sessions = pools
-        .pools
-        .iter()
-        .map(|&pool| pools.session(pool))
-        .collect::<Result<Vec<_>>>()?;
-    let machine = Machine::now();
-    let mut rows = Vec::new();
-    for session in &sessions {
-        about(&format!("a pool of {} gates", grouped(session.pool.into())));
-        let mut row = row(session, pools.repeat, place)?;
-        if pools.mux {
-            about(&format!("a pool of {} MUXCOREs", grouped(session.pool.into())));
-            row.with_mux(&session.with_mux(), pools.repeat, place)?;
+impl Filled {
+    /// Of the pool number `pool` of the session.
+    fn new(parameters: &Parameters, pool: usize, gadgets: u64, measured: &Measured) -> Self {
+        let known = PAPER_FILL.iter().find(|known| known.0 == gadgets);
+        Self {
+            bucket: parameters.bucket(),
+            check_rate: parameters.check_rate(),
+            seconds: measured.slower(|party| party.fills[pool].seconds),
+            paper_seconds: known.map(|known| known.1[pool]),
+            busy_seconds: measured.medians(|party| party.fills[pool].busy_seconds),
+            bytes: measured.both(|party| party.fills[pool].bytes_sent),
         }
-        rows.push(row);
-    }
-    let largest = sessions
-        .iter()
-        .max_by_key(|session| session.pool)
-        .ok_or_else(no_report)?;
-    let sizes = largest.sizes()?;
-    Ok(JimuReport {
-        transport: place.transport(),
-        link: pools.link,
-        security: pools.security,
-        buffer: pools.buffer,
-        repeat: pools.repeat,
-        stored: stored(&sizes),
-        rows,
-        machine,
-    })
-}
-
-fn stored(sizes: &Sizes) -> Vec<StoredRow> {
-    let row = |(width, paper)| StoredRow {
-        width,
-        bytes: sizes.stored_bytes(width),
-        paper,
-    };
-    PAPER_STORED.map(row).into()
-}
-
-/// Runs sessions, and gives what both parties of each have measured.
-fn sessions(bench: &JimuBench, repeat: u32, place: &mut Place<'_>) -> Result<Vec<[JimuParty; 2]>> {
-    let loads = bench.loads.len();
-    pools::sessions(bench, repeat, place, |party| {
-        (party.rates.len(), party.drawn.len()) == (loads, loads)
-    })
-}
-
-/// How fast the load number `at` was run, if `passed` is the share of gates that is not checked.
-fn rate(sessions: &[[JimuParty; 2]], at: usize, load: &Load, passed: f64) -> RateRow {
-    let of = |of: fn(&Phase) -> f64| medians(sessions, |party| of(&party.rates[at]));
-    // Sections of different sessions are not equally long.
-    let ns = |seconds: fn(&Phase) -> f64| {
-        medians(sessions, |party| {
-            1e9 * seconds(&party.rates[at]) / party.rates[at].gates()
-        })
-    };
-    RateRow {
-        load: load.clone(),
-        and_gates: sessions
-            .last()
-            .map_or(0, |parties| parties[0].rates[at].and_gates),
-        seconds: larger(of(|phase| phase.seconds)),
-        and_gates_per_second: 1e9 / larger(ns(|phase| phase.seconds)).max(1e-9),
-        bytes_per_and: of(|phase| phase.bytes_sent as f64 / phase.gates()),
-        gadgets_per_and: medians(sessions, |party| party.drawn[at] as f64 / party.rates[at].gates())[0]
-            / passed,
-        busy_ns_per_and: ns(|phase| phase.busy_seconds),
-        cpu_ns_per_and: ns(|phase| phase.cpu_seconds),
     }
 }
 
-fn paper_fill(pool: u64, of: usize) -> Option<f64> {
-    let known = PAPER_FILL.iter().find(|known| known.0 == pool);
-    known.map(|known| known.1[of])
+impl MuxRow {
+    fn new(load: &Load, without: &Rate, with: &Speed) -> Self {
+        let ns_per_and = [without.and_gates_per_second, with.per_second].map(|rate| 1e9 / rate);
+        Self {
+            load: load.clone(),
+            ns_per_and,
+            busy_ns_per_and: [without.busy_ns_per_and, with.busy_ns].map(larger),
+            bytes_per_and: [without.bytes_per_and[0], with.bytes[0]],
+            gain: ns_per_and[0] / ns_per_and[1].max(1e-9),
+        }
+    }
 }
 
-fn row(bench: &JimuBench, repeat: u32, place: &mut Place<'_>) -> Result<JimuRow> {
-    let sessions = sessions(bench, repeat, place)?;
-    let sizes = bench.sizes()?;
-    let last = sessions.last().ok_or_else(no_report)?;
-    let passed = 1.0 - sizes.pool.check_rate();
-    let slower = |of: fn(&JimuParty) -> f64| larger(medians(&sessions, of));
-    let both = |of: fn(&JimuParty) -> u64| [of(&last[0]), of(&last[1])];
-    let pool = u64::from(bench.pool);
-    Ok(JimuRow {
-        pool,
-        fill: Filled::new(&sizes.pool, paper_fill(pool, 0), &sessions, |party| &party.fill),
-        gates_per_and: sizes.pool.gates_per_and(),
-        label_bytes: 16 * sizes.blocks(),
-        error_log2: last[0].error_log2,
-        setup_seconds: slower(|party| party.setup.seconds),
-        setup_bytes: both(|party| party.setup.bytes_sent),
-        pool_bytes: both(|party| party.pool_bytes),
-        peak_memory_bytes: peaks(place, &sessions, |party| party.peak_memory_bytes),
-        rates: (bench.loads.iter().enumerate())
-            .map(|(at, load)| rate(&sessions, at, load, passed))
-            .collect(),
-        mux: None,
-    })
-}
+impl Reported for Jimu {
+    const ELEMENTS: &'static str = "AND gates";
+    type Row = Row;
+    type Rate = Rate;
+    type Paper = Stored;
 
-impl JimuRow {
-    /// Measures the same with a pool of gadgets for multiplexers. Rates of multiplexers without are taken out of the rates.
-    fn with_mux(&mut self, bench: &JimuBench, repeat: u32, place: &mut Place<'_>) -> Result<()> {
-        let sessions = sessions(bench, repeat, place)?;
-        let sizes = bench.sizes()?;
+    fn loads(&self, loads: &[Load]) -> Vec<Load> {
+        let muxes = if self.mux { muxes() } else { Vec::new() };
+        loads.iter().cloned().chain(muxes).collect()
+    }
+
+    fn row(session: &PoolSession<Self>, sizes: &Sizes, measured: &Measured) -> Row {
+        Row {
+            fill: Filled::new(&sizes.pool, 0, session.pool.into(), measured),
+            gates_per_and: sizes.pool.gates_per_and(),
+            label_bytes: 16 * sizes.blocks(),
+            mux: None,
+        }
+    }
+
+    fn rate(measured: &Measured, at: usize, sizes: &Sizes) -> Rate {
+        let speed = measured.speed(at, |rate| &rate.all_in);
+        let passed = 1.0 - sizes.pool.check_rate();
+        let drawn = measured.medians(|party| party.rates[at].drawn as f64 / party.rates[at].all_in.gates());
+        Rate {
+            and_gates_per_second: speed.per_second,
+            bytes_per_and: speed.bytes,
+            gadgets_per_and: drawn[0] / passed,
+            busy_ns_per_and: speed.busy_ns,
+            cpu_ns_per_and: speed.cpu_ns,
+        }
+    }
+
+    /// A session with a pool of gadgets for multiplexers, which runs nothing but these. Rates of multiplexers without are taken out of the rates.
+    fn add(
+        row: &mut PoolRow<Self>,
+        session: &PoolSession<Self>,
+        measure: &mut dyn FnMut(&PoolSession<Self>, &str) -> Result<Measured>,
+    ) -> Result<()> {
+        if !session.protocol.mux {
+            return Ok(());
+        }
+        let mut session = session.clone();
+        session.protocol.with_mux = true;
+        if !session.loads.is_empty() {
+            session.loads = muxes();
+        }
+        let measured = measure(&session, "MUXCOREs")?;
+        let sizes = Jimu::sizes(&session)?;
         let parameters = sizes.mux.as_ref().ok_or_else(no_report)?;
-        let last = sessions.last().ok_or_else(no_report)?;
-        let without = self
-            .rates
-            .split_off(self.rates.len().saturating_sub(bench.loads.len()));
-        let row = |((at, load), without): ((usize, &Load), RateRow)| {
-            let with = rate(&sessions, at, load, 1.0);
-            let both = |of: &dyn Fn(&RateRow) -> f64| [of(&without), of(&with)];
-            let ns_per_and = both(&|row| 1e9 / row.and_gates_per_second);
-            MuxRow {
-                load: load.clone(),
-                ns_per_and,
-                busy_ns_per_and: both(&|row| larger(row.busy_ns_per_and)),
-                bytes_per_and: both(&|row| row.bytes_per_and[0]),
-                gain: ns_per_and[0] / ns_per_and[1].max(1e-9),
-            }
-        };
-        self.mux = Some(MuxPool {
-            fill: Filled::new(parameters, paper_fill(self.pool, 1), &sessions, |party| {
-                &party.fill_mux
-            }),
-            error_log2: last[0].error_log2,
-            rows: bench.loads.iter().enumerate().zip(without).map(row).collect(),
+        let first = row.rates.len().saturating_sub(session.loads.len());
+        let without: Vec<RateRow<Rate>> = row.rates.split_off(first);
+        let rows = without.iter().enumerate().map(|(at, without)| {
+            let with = measured.speed(at, |rate| &rate.all_in);
+            MuxRow::new(&without.load, &without.speed, &with)
+        });
+        row.own.mux = Some(MuxPool {
+            fill: Filled::new(parameters, 1, row.pool, &measured),
+            error_log2: measured.both(|party| party.error_log2)[0],
+            rows: rows.collect(),
         });
         Ok(())
+    }
+
+    fn paper(sessions: &[PoolSession<Self>]) -> Result<Stored> {
+        let largest = sessions.iter().max_by_key(|session| session.pool);
+        let sizes = Jimu::sizes(largest.ok_or_else(no_report)?)?;
+        let row = |(width, paper)| StoredRow {
+            width,
+            bytes: sizes.stored_bytes(width),
+            paper,
+        };
+        Ok(Stored {
+            stored: PAPER_STORED.map(row).into(),
+        })
     }
 }

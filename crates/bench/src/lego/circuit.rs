@@ -88,6 +88,8 @@ pub struct LegoParty {
 }
 
 impl Measurement for LegoBench {
+    const NAME: &'static str = "lego";
+
     type Party = LegoParty;
 
     fn topology(&self) -> Topology {
@@ -164,6 +166,23 @@ impl Measurement for LegoBench {
 }
 
 impl LegoBench {
+    /// All instances, if there is something to measure.
+    fn checked(&self) -> Result<Program> {
+        if self.repeat == 0 || self.latencies == 0 || self.instances == 0 {
+            return Err(Error::Usage(
+                "at least one instance is evaluated, together and alone, in at least one session".into(),
+            ));
+        }
+        let program = self.all()?;
+        if program.and_gates() == 0 {
+            return Err(Error::Usage(format!(
+                "{} has no AND gates; there is nothing to measure",
+                self.circuit
+            )));
+        }
+        Ok(program)
+    }
+
     /// All instances, as a program.
     fn all(&self) -> Result<Program> {
         self.program(usize::try_from(self.instances).unwrap_or(usize::MAX))
@@ -377,18 +396,7 @@ pub fn run_lego(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoReport> 
 }
 
 pub(super) fn measure(bench: &LegoBench, place: &mut Place<'_>) -> Result<LegoRow> {
-    if bench.repeat == 0 || bench.latencies == 0 || bench.instances == 0 {
-        return Err(Error::Usage(
-            "at least one instance is evaluated, together and alone, in at least one session".into(),
-        ));
-    }
-    let program = bench.all()?;
-    if program.and_gates() == 0 {
-        return Err(Error::Usage(format!(
-            "{} has no AND gates; there is nothing to measure",
-            bench.circuit
-        )));
-    }
+    let program = bench.checked()?;
     let parameters = prepared(&bench.settings, &program)?;
     let mut sessions = Vec::new();
     for _ in 0..bench.repeat {

@@ -2,8 +2,9 @@
 
 use super::circuit::{LegoReport, LegoRow, To};
 use super::paper::paper;
+use crate::columns::{Column, fixed, table};
 use crate::plot::{Bars, Group, Scale};
-use cenote::text::{Table, grouped, megabytes, s};
+use cenote::text::{grouped, megabytes, s};
 
 /// Milliseconds here and in the paper, and bytes from the garbler here and in the paper, each per instance.
 pub(super) struct Line {
@@ -75,25 +76,19 @@ impl LegoReport {
             To::Garbler => "the garbler",
             To::Both => "both",
         };
-        let mut table = Table::new("lr");
-        table.row(&[
-            &"per instance",
-            &"ms",
-            &"paper, ms",
-            &"B to evaluator",
-            &"paper",
-            &"B to garbler",
-        ]);
-        for phase in row.lines() {
-            table.row(&[
-                &phase.phase,
-                &format_args!("{:.4}", phase.ms),
-                &or_blank(phase.paper_ms, 2),
-                &or_blank(phase.bytes.map(|bytes| bytes[0]), 0),
-                &or_blank(phase.paper_bytes, 0),
-                &or_blank(phase.bytes.map(|bytes| bytes[1]), 0),
-            ]);
-        }
+        let columns: [Column<Line>; 6] = [
+            ("", "per instance", |line| line.phase.into()),
+            ("", "ms", |line| fixed(line.ms, 4)),
+            ("", "paper, ms", |line| or_blank(line.paper_ms, 2)),
+            ("", "B to evaluator", |line| {
+                or_blank(line.bytes.map(|bytes| bytes[0]), 0)
+            }),
+            ("", "paper", |line| or_blank(line.paper_bytes, 0)),
+            ("", "B to garbler", |line| {
+                or_blank(line.bytes.map(|bytes| bytes[1]), 0)
+            }),
+        ];
+        let table = table(&columns, row.lines());
         let peaks = row.peak_memory_bytes.iter().flatten();
         let peaks: Vec<String> = peaks.map(|&bytes| megabytes(bytes)).collect();
         let mut text = format!(

@@ -204,6 +204,8 @@ impl Strings {
 }
 
 impl Measurement for CommitBench {
+    const NAME: &'static str = "commit";
+
     type Party = CommitParty;
 
     fn topology(&self) -> Topology {

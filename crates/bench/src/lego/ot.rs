@@ -83,6 +83,8 @@ impl Side {
 }
 
 impl Measurement for OtBench {
+    const NAME: &'static str = "ot";
+
     type Party = OtParty;
 
     fn topology(&self) -> Topology {

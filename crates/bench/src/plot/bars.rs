@@ -7,8 +7,8 @@ use plotters::prelude::{DrawingArea, DrawingBackend};
 use plotters::style::Color as _;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::Scale;
 use super::canvas::{self, Drawing, FRAME, Outcome, STEPS, colour, steps, text};
+use super::parts::Scale;
 use super::scale::Coordinate;
 
 /// Bars that stand together.

@@ -29,7 +29,7 @@ const COLOURS: [RGBColor; 7] = [
 pub(super) const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 pub(super) const FRAME: RGBColor = RGBColor(0x33, 0x33, 0x33);
 
-pub(super) type Outcome<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
+pub(super) type Outcome<B, T = ()> = Result<T, DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
 /// Something that can be drawn.
 pub(super) trait Drawing {

@@ -8,8 +8,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color as _, RGBColor};
 
 use super::canvas::{Drawing, FRAME, GRID, Outcome, STEPS, colour, steps, text};
+use super::parts::{Plot, Series, Style};
 use super::scale::Coordinate;
-use super::{Plot, Series, Style};
 
 /// Lengths in the legend, in units: of the sample of a line, from there to its name, of a line of text, and to the edge.
 const SAMPLE: u32 = 18;
@@ -26,17 +26,7 @@ impl Drawing for Plot {
         let ground = ground
             .margin(steps(10), steps(6), steps(14), 0)
             .titled(&self.title, text(15))?;
-        let (mut area, (wide, _)) = (ground.clone(), ground.dim_in_pixel());
-        if self.series.len() > 1 {
-            let mut names = 0;
-            for series in &self.series {
-                names = names.max(ground.estimate_text_size(&series.legend(), &text(12))?.0);
-            }
-            let legend;
-            (area, legend) = ground.split_horizontally(wide - names - steps(SAMPLE + BETWEEN + EDGE) as u32);
-            self.draw_legend(&legend)?;
-        }
-
+        let area = self.beside_legend(ground)?;
         let axis = |right: bool| self.right.as_ref().filter(|_| right).unwrap_or(&self.y);
         let x = || {
             let points = self.series.iter().flat_map(|series| &series.points);
@@ -93,6 +83,25 @@ impl Drawing for Plot {
 }
 
 impl Plot {
+    /// Draws the legend, if there is one, and gives what is left of the ground.
+    fn beside_legend<B: DrawingBackend>(
+        &self,
+        ground: DrawingArea<B, Shift>,
+    ) -> Outcome<B, DrawingArea<B, Shift>> {
+        if self.series.len() <= 1 {
+            return Ok(ground);
+        }
+        let mut names = 0;
+        for series in &self.series {
+            names = names.max(ground.estimate_text_size(&series.legend(), &text(12))?.0);
+        }
+        let (wide, _) = ground.dim_in_pixel();
+        let edge = wide - names - steps(SAMPLE + BETWEEN + EDGE) as u32;
+        let (area, legend) = ground.split_horizontally(edge);
+        self.draw_legend(&legend)?;
+        Ok(area)
+    }
+
     /// Names the series, one below the other.
     fn draw_legend<B: DrawingBackend>(&self, column: &DrawingArea<B, Shift>) -> Outcome<B> {
         for (index, series) in self.series.iter().enumerate() {

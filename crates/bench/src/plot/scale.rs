@@ -4,7 +4,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 use plotters::coord::types::RangedCoordf64;
 use plotters::data::float::FloatPrettyPrinter;
 
-use super::Scale;
+use super::parts::Scale;
 
 /// The coordinate of an axis.
 pub(super) struct Coordinate {

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::Experiment;
+use super::experiment::Experiment;
 use cenote_params::lego::{AUTHENTICATOR_FOUND, Buckets, GATE_FOUND, attack};
 
 /// The game of Theorem 2: the adversary garbles some gates and authenticators badly and wins if no check finds one and some

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-use super::Experiment;
+use super::experiment::Experiment;
 use cenote_params::pool::{Attack, Draw};
 use cenote_params::{LogProb, Refusal, Setting};
 

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::Experiment;
+use super::experiment::Experiment;
 use cenote_params::LogProb;
 use cenote_params::three::games::Game;
 use cenote_params::three::unequal::Unequal;

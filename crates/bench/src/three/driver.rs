@@ -13,7 +13,7 @@ use cenote_three::{Config, Lag, Links, Three, ThreeEngine};
 
 use super::Settings;
 use crate::sample;
-use cenote::{Error, PARTIES, Result, check_size, circuits, columns};
+use cenote::{CircuitDescription, Error, PARTIES, Result, check_size, circuits, columns};
 
 /// A circuit whose input value `i` belongs to party `i mod 3`, and whose outputs all parties learn.
 pub(crate) struct Load {
@@ -33,6 +33,16 @@ impl Load {
             )));
         }
         Ok(Load { circuit, plan })
+    }
+
+    /// What it is, under its name.
+    pub(crate) fn describe(&self, name: &str) -> CircuitDescription {
+        CircuitDescription {
+            name: name.into(),
+            digest: hex::encode(self.plan.digest()),
+            and_gates: self.plan.and_count() as u64,
+            and_depth: self.plan.and_depth() as u64,
+        }
     }
 
     /// Made-up inputs for `lanes` lanes.

@@ -4,8 +4,9 @@ use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::Parties;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::measure::{Place, Task};
+use crate::measure::{Assigned, Place, Task, value};
 use crate::sample;
 use cenote::local::{Seat, combine, run};
 use cenote::runner::{Outcome, run_in_memory};
@@ -88,9 +89,11 @@ impl Bench {
     }
 }
 
-impl Bench {
-    /// The part of a party that is a process of its own. The report has no values.
-    pub(crate) fn take_part(&self, seat: &Seat<'_>) -> Result<PartyReport> {
+impl Assigned for Bench {
+    const NAME: &'static str = "job";
+
+    /// The report has no values.
+    fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
         let program = self.program()?;
         let own = |(owner, bits): (&PartyId, BitMatrix)| (*owner == seat.me).then_some(bits);
         let inputs: Vec<_> = program
@@ -101,7 +104,7 @@ impl Bench {
             .collect();
         let outcome = seat.compute(&self.protocol.into(), &program, &inputs, &())?;
         Bench::check(&program, &outcome)?;
-        Ok(silent(outcome.report))
+        value(&silent(outcome.report))
     }
 }
 
@@ -129,7 +132,7 @@ pub fn run_bench(bench: &Bench, place: &mut Place<'_>) -> Result<Report> {
         );
     }
     drop(program);
-    let task = Task::Job(bench.clone());
+    let task = Task::new(bench)?;
     combine(run(
         protocol.parties(),
         setting,

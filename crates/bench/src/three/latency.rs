@@ -44,6 +44,8 @@ struct PartyTimes {
 }
 
 impl Measurement for Latency {
+    const NAME: &'static str = "latency";
+
     type Party = LatencyParty;
 
     fn topology(&self) -> Topology {
@@ -188,12 +190,7 @@ pub fn run_latency(latency: &Latency, place: &mut Place<'_>) -> Result<LatencyRe
         let seconds = slowest(&median);
         let delay = (one_way > 0.0).then_some(rounds as f64 * one_way);
         CircuitLatency {
-            circuit: CircuitDescription {
-                name: latency.circuits[index].clone(),
-                digest: hex::encode(load.plan.digest()),
-                and_gates: load.plan.and_count() as u64,
-                and_depth: load.plan.and_depth() as u64,
-            },
+            circuit: load.describe(&latency.circuits[index]),
             rounds,
             seconds,
             least_seconds: slowest(&|seconds| seconds.iter().copied().fold(f64::INFINITY, f64::min)),

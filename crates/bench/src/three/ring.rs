@@ -67,6 +67,8 @@ pub struct RingParty {
 }
 
 impl Measurement for RingBench {
+    const NAME: &'static str = "ring";
+
     type Party = RingParty;
 
     fn topology(&self) -> Topology {

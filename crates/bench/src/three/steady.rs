@@ -142,6 +142,8 @@ pub struct SteadyParty {
 }
 
 impl Measurement for Steady {
+    const NAME: &'static str = "steady";
+
     type Party = SteadyParty;
 
     fn topology(&self) -> Topology {
@@ -195,21 +197,7 @@ impl Measurement for Steady {
         let batches = u64::from(batches).clamp(1, MOST_BATCHES);
         let (warm_up_seconds, _) = warm_up.read();
 
-        let total = batches * parameters.n() * BLOCK_BITS as u64 * workers;
-        let mut timed = Timed::default();
-        while timed.batches < batches {
-            let left = batches - timed.batches;
-            let next = match self.mode {
-                // What is verified by whole batches is counted by whole batches, a few at a time.
-                Mode::Full if party.driver.spends_batches() => left.min(MOST_COUNTED),
-                Mode::Full => left,
-                Mode::Offline | Mode::Online => left.min(stock),
-            };
-            let before = timed.batches * parameters.n() * BLOCK_BITS as u64 * workers;
-            party.cycle(next, &mut timed, &mut |gates| {
-                progress((before + gates).min(total), total)
-            })?;
-        }
+        let timed = party.section(batches, stock, progress)?;
         let end = party.driver.finish()?;
         Ok(SteadyParty {
             party: me.0,
@@ -274,6 +262,27 @@ impl Cycles<'_> {
         self.driver.announce(self.load, lanes)?;
         self.driver.run(self.load, &self.segment.first(lanes))?;
         Ok(())
+    }
+
+    /// A timed section of `batches` batches, if `stock` are in stock at most.
+    fn section(&mut self, batches: u64, stock: u64, progress: &mut dyn FnMut(u64, u64)) -> Result<Timed> {
+        let each = self.driver.n() * BLOCK_BITS as u64 * self.pieces.workers;
+        let total = batches * each;
+        let mut timed = Timed::default();
+        while timed.batches < batches {
+            let left = batches - timed.batches;
+            let next = match self.mode {
+                // What is verified by whole batches is counted by whole batches, a few at a time.
+                Mode::Full if self.driver.spends_batches() => left.min(MOST_COUNTED),
+                Mode::Full => left,
+                Mode::Offline | Mode::Online => left.min(stock),
+            };
+            let before = timed.batches * each;
+            self.cycle(next, &mut timed, &mut |gates| {
+                progress((before + gates).min(total), total)
+            })?;
+        }
+        Ok(timed)
     }
 
     /// Makes about `batches` batches and uses them up: both at once in the full protocol, one after the other if one phase

@@ -1,5 +1,6 @@
 //! What the parties of a section measured, put together.
 
+use cenote_params::three::Parameters;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -88,11 +89,8 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
     let load = Load::open(&steady.circuit)?;
     let machine = Machine::now();
     let parties = place.measure(steady)?;
-    let first = parties.first().ok_or_else(no_report)?;
+    let first = of_all(&parties)?;
     let (and_gates, triples) = (first.and_gates, first.triples);
-    if parties.len() != usize::from(PARTIES) || parties.iter().any(|party| party.and_gates != and_gates) {
-        return Err(no_report());
-    }
     let longest = |of: fn(&SteadyParty) -> f64| parties.iter().map(of).fold(0.0, f64::max);
     let mean =
         |of: fn(&SteadyParty) -> u64| parties.iter().map(of).sum::<u64>() as f64 / parties.len() as f64;
@@ -104,28 +102,13 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
     };
     let evaluated = steady.mode != Mode::Offline;
     let units = if evaluated { and_gates } else { triples };
-    let latencies: Vec<f64> = parties
-        .iter()
-        .filter(|party| !party.segment_seconds.is_empty())
-        .map(|party| 1e3 * median(&party.segment_seconds))
-        .collect();
     let per = |bits: f64, units: u64| 8.0 * bits / units.max(1) as f64;
-    let declared = match steady.mode {
-        Mode::Full => parameters.bits_per_and(),
-        Mode::Offline => parameters.bits_per_and() - 3.0,
-        Mode::Online => 3.0,
-    };
     let mut report = SteadyReport {
         protocol: "three".into(),
         settings: steady.settings.protocol,
         transport: place.transport(),
         mode: steady.mode,
-        circuit: CircuitDescription {
-            name: steady.circuit.clone(),
-            digest: hex::encode(load.plan.digest()),
-            and_gates: load.plan.and_count() as u64,
-            and_depth: load.plan.and_depth() as u64,
-        },
+        circuit: load.describe(&steady.circuit),
         parameters: serde_json::to_value(&parameters).expect("parameters are numbers and names"),
         error_log2: parameters.error().log2(),
         batches: first.batches,
@@ -138,7 +121,7 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
         bits_per_and: per(mean(|party| party.payload_sent), units),
         bits_per_and_total: evaluated
             .then(|| per(mean(|party| party.session_payload_sent), first.session_and_gates)),
-        declared_bits_per_and: declared,
+        declared_bits_per_and: declared_bits(steady.mode, &parameters),
         bytes_sent: parties.iter().map(|party| party.bytes_sent).collect(),
         gbit_per_second: 8e-9 * mean(|party| party.bytes_sent) / seconds,
         cpu: Cpu::new(
@@ -148,7 +131,7 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
             &machine,
         ),
         segment_lanes: first.segment_lanes,
-        latency_ms: (!latencies.is_empty()).then(|| median(&latencies)),
+        latency_ms: latency_ms(&parties),
         rounds: parties.iter().map(|party| party.rounds).max().unwrap_or(0),
         peak_memory_bytes: processes.iter().map(|party| party.peak_memory_bytes).collect(),
         memory_bound_bytes: first.memory_bound_bytes,
@@ -158,12 +141,44 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
         parties,
     };
     if let Some(ring) = ring {
-        let ring = run_ring(ring, place)?;
-        let payload = 8e-9 * report.parties.iter().map(|party| party.payload_sent).sum::<u64>() as f64
-            / f64::from(PARTIES)
-            / seconds;
-        report.ring_share = Some(payload / ring.gbit_per_second);
-        report.ring = Some(ring);
+        report.compare(run_ring(ring, place)?);
     }
     Ok(report)
+}
+
+/// The first party's measurement, if there is one of each party and all have evaluated as much.
+fn of_all(parties: &[SteadyParty]) -> Result<&SteadyParty> {
+    let first = parties.first().ok_or_else(no_report)?;
+    let all = parties.len() == usize::from(PARTIES);
+    let alike = parties.iter().all(|party| party.and_gates == first.and_gates);
+    (all && alike).then_some(first).ok_or_else(no_report)
+}
+
+/// What the parameters promise for what is timed.
+fn declared_bits(mode: Mode, parameters: &Parameters) -> f64 {
+    match mode {
+        Mode::Full => parameters.bits_per_and(),
+        Mode::Offline => parameters.bits_per_and() - 3.0,
+        Mode::Online => 3.0,
+    }
+}
+
+/// The median of the parties' medians.
+fn latency_ms(parties: &[SteadyParty]) -> Option<f64> {
+    let latencies: Vec<f64> = parties
+        .iter()
+        .filter(|party| !party.segment_seconds.is_empty())
+        .map(|party| 1e3 * median(&party.segment_seconds))
+        .collect();
+    (!latencies.is_empty()).then(|| median(&latencies))
+}
+
+impl SteadyReport {
+    /// Adds what the channels carried when nothing was computed.
+    fn compare(&mut self, ring: RingReport) {
+        let sent: u64 = self.parties.iter().map(|party| party.payload_sent).sum();
+        let payload = 8e-9 * sent as f64 / f64::from(PARTIES) / self.seconds;
+        self.ring_share = Some(payload / ring.gbit_per_second);
+        self.ring = Some(ring);
+    }
 }

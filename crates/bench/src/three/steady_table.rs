@@ -9,6 +9,42 @@ impl SteadyReport {
     /// The report as a short table.
     pub fn table(&self) -> String {
         let mut table = Table::new("l");
+        self.setting(&mut table);
+        self.section(&mut table);
+        if let (Some(ring), Some(share)) = (&self.ring, self.ring_share) {
+            table.row(&[&"wire", &ring.line()]);
+            let used = format!("the section used {:.1}% of what the wire carries", 100.0 * share);
+            table.row(&[&"", &used]);
+        }
+        table.row(&[
+            &"processors",
+            &format_args!(
+                "{:.1}% of {} cores, {:.2} ns of a core per {} and party",
+                self.cpu.percent,
+                self.machine.cores,
+                self.cpu.ns_per_gate,
+                self.each()
+            ),
+        ]);
+        if let Some(latency) = self.latency_ms {
+            let text = format!("{latency:.1} ms from a segment's inputs to its outputs, under this load");
+            table.row(&[&"latency", &text]);
+        }
+        memory_row(&mut table, &self.peak_memory_bytes, self.memory_bound_bytes);
+        table.row(&[&"machine", &self.machine.line()]);
+        table.to_string()
+    }
+
+    /// What costs are stated for.
+    fn each(&self) -> &'static str {
+        match self.mode {
+            Mode::Offline => "triple",
+            Mode::Full | Mode::Online => "AND",
+        }
+    }
+
+    /// What was measured.
+    fn setting(&self, table: &mut Table) {
         let settings = &self.settings;
         let number = |name: &str| self.parameters[name].as_u64().unwrap_or(0);
         table.row(&[
@@ -51,6 +87,10 @@ impl SteadyReport {
                 ),
             ]);
         }
+    }
+
+    /// What the section did, how fast, and what was sent for it.
+    fn section(&self, table: &mut Table) {
         let (count, what, rate) = match self.and_gates_per_second {
             Some(rate) => (self.and_gates, "ANDs", rate),
             None => (self.triples, "triples", self.triples_per_second.unwrap_or(0.0)),
@@ -73,11 +113,7 @@ impl SteadyReport {
         let total = self
             .bits_per_and_total
             .map_or_else(String::new, |bits| format!(" ({bits:.3} with the warm-up)"));
-        let each = if self.mode == Mode::Offline {
-            "triple"
-        } else {
-            "AND"
-        };
+        let each = self.each();
         table.row(&[
             &"sent",
             &format_args!(
@@ -85,24 +121,5 @@ impl SteadyReport {
                 self.bits_per_and, self.gbit_per_second
             ),
         ]);
-        if let (Some(ring), Some(share)) = (&self.ring, self.ring_share) {
-            table.row(&[&"wire", &ring.line()]);
-            let used = format!("the section used {:.1}% of what the wire carries", 100.0 * share);
-            table.row(&[&"", &used]);
-        }
-        table.row(&[
-            &"processors",
-            &format_args!(
-                "{:.1}% of {} cores, {:.2} ns of a core per {each} and party",
-                self.cpu.percent, self.machine.cores, self.cpu.ns_per_gate
-            ),
-        ]);
-        if let Some(latency) = self.latency_ms {
-            let text = format!("{latency:.1} ms from a segment's inputs to its outputs, under this load");
-            table.row(&[&"latency", &text]);
-        }
-        memory_row(&mut table, &self.peak_memory_bytes, self.memory_bound_bytes);
-        table.row(&[&"machine", &self.machine.line()]);
-        table.to_string()
     }
 }

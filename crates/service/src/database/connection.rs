@@ -12,11 +12,19 @@ use postgres::types::{ToSql, Type};
 use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, StatementStatus};
 
-use super::Flush;
 use super::address::Server;
 use super::value::{Row, Value};
 use crate::folder::{PATIENCE, take_within};
 use crate::{Error, Result};
+
+/// When what a call has changed must be on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// When the call returns.
+    Now,
+    /// With the next call that says [`Flush::Now`], and within a moment where none comes.
+    Later,
+}
 
 /// How long SQLite waits for its other connection, which only readers of a moment hold up.
 const BUSY: Duration = Duration::from_secs(5);

@@ -1,15 +1,25 @@
 //! The database as the writing thread holds it, with the audit log that follows it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::Place;
-use super::connection::{Access, Connection};
+use super::address::Address;
+use super::connection::{Access, Connection, Flush, Meter};
+use super::migrations;
 use super::value::{Row, Value};
 use super::worker::Unit;
-use super::{Address, Flush, migrations};
 use crate::audit::{Chain, Event, Head, Line, Log};
 use crate::{Error, Result, Timestamp, random};
+
+/// Where a database and its log are.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) address: Address,
+    pub(super) sqlite: PathBuf,
+    pub(super) audit: PathBuf,
+    pub(super) meter: Arc<Meter>,
+}
 
 /// Lines of the audit log that the database keeps before the file is flushed, at least.
 const SETTLE: usize = 256;

@@ -4,9 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::connection::{Access, Connection};
-use super::open::{Open, Transaction};
-use super::{Flush, Place};
+use super::connection::{Access, Connection, Flush};
+use super::open::{Open, Place, Transaction};
 use crate::{Error, Result};
 
 /// Calls that are committed together.

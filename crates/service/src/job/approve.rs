@@ -3,72 +3,16 @@
 //! A disclosure is counted for each piece of named data when the job is approved, in the same transaction. It is given back when the job
 //! ends without having begun here, since nothing of this party's data was touched then; what began counts for good, however it ended.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
-use super::{Digest, Job, JobId, Proposal};
+use super::{Binding, Digest, Job, JobId, Proposal, Source};
 use crate::audit::DataFile;
 use crate::database::{Connection, Transaction, Value};
 use crate::words::steers;
-use crate::{Error, Result, Timestamp};
+use crate::{Error, Result};
 
 /// Bytes of the name of data, at most.
 const NAME: usize = 128;
 /// What the name of a kept value begins with among names of data. No name in a folder of data holds a colon.
 const KEPT: &str = "kept:";
-
-/// Which data of this party an input is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Binding {
-    /// The input's name in the proposal.
-    pub input: String,
-    /// The data.
-    pub source: Source,
-    /// The file of that data as it was when a person approved, or when the job began if a rule had. Another one is not used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<FileMark>,
-    /// The digest of the sealed file in which the values lie that were posted with the approval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub posted: Option<Digest>,
-}
-
-impl Binding {
-    /// Of a file that nobody has looked at.
-    pub fn new(input: impl Into<String>, source: Source) -> Self {
-        Binding {
-            input: input.into(),
-            source,
-            file: None,
-            posted: None,
-        }
-    }
-}
-
-/// By what it is noticed that a file has changed. It tells nothing of what is in it but the length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileMark {
-    /// Its bytes.
-    pub bytes: u64,
-    /// When it was changed last.
-    pub changed: Timestamp,
-}
-
-impl fmt::Display for FileMark {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes, changed at {}", self.bytes, self.changed)
-    }
-}
-
-/// Where the values of an input come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// The data of this name, whose disclosures are counted.
-    Data(String),
-    /// Values that were posted for this job alone.
-    Posted,
-}
 
 /// The names of this party's data that a job uses, each once, in order. A kept value is data of every party that holds a part of it.
 pub(super) fn data(proposal: &Proposal, binding: &[Binding]) -> Vec<String> {

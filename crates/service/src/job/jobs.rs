@@ -3,25 +3,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::propose::{Noted, RECENT, propose};
 use super::row::{self, columns, readable};
-use super::rule::{Rules, rule};
 use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
-    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, Proposal, State, StateName, approve,
-    kept, list, result, unsettled,
+    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve, list,
+    tries,
 };
 use crate::audit::Actor;
-use crate::database::{Flush, Pending, Row, Transaction, Value};
-use crate::policy::{self, Policy, Size};
-use crate::seal::Sealed;
-use crate::{Database, Error, Result, Timestamp};
+use crate::database::{Flush, Pending, Transaction, Value};
+use crate::{Database, Error, Policy, Result, Timestamp};
 
-/// Jobs that one call of [`Jobs::expire`] ends, or [`Jobs::prune`] deletes, at most.
+/// Jobs that one call of [`Jobs::expire`] ends, at most.
 const AT_ONCE: i64 = 500;
-/// Parties of a job, at most.
-const MOST_PARTIES: i64 = 3;
 
 /// What a party settles for its jobs.
 #[derive(Debug, Clone)]
@@ -65,64 +59,6 @@ impl Jobs {
         Jobs { database, settings }
     }
 
-    /// Notes a proposal, by this party or by the peer that sent it. `body` is the digest of what was submitted, by which a repetition is
-    /// told from another job under the same idempotency key. Gives the job, and whether it is new.
-    ///
-    /// # Errors
-    /// [`Error::Proposal`] where it cannot be a job or `by` may not propose it, [`Error::OtherBody`], [`Error::SameName`], [`Error::TooMany`],
-    /// [`Error::TooManyUnrun`], [`Error::TooManyOfOne`].
-    pub fn propose(
-        &self,
-        proposal: Proposal,
-        body: Digest,
-        by: Actor,
-        now: Timestamp,
-    ) -> Result<(Job, bool)> {
-        let noted = self.begin_propose(proposal, body, by, None, now)?.wait()?;
-        Ok((noted.job, noted.new))
-    }
-
-    /// Asks for the same, and in the same transaction, if the job is new and rules are given, for what [`Jobs::begin_rule`] does. Nothing is noted where either
-    /// fails.
-    ///
-    /// # Errors
-    /// Those that are known at once.
-    pub fn begin_propose(
-        &self,
-        proposal: Proposal,
-        body: Digest,
-        by: Actor,
-        policy: Option<Rules>,
-        now: Timestamp,
-    ) -> Result<Pending<Noted>> {
-        proposal.check()?;
-        let proposer = match by {
-            Actor::Peer(peer) => peer,
-            Actor::Person(_) | Actor::Rule(_) | Actor::Service => self.settings.me,
-        };
-        if proposer != proposal.proposer || self.settings.me >= proposal.parties {
-            return Err(Error::Proposal(format!(
-                "party {proposer} sent it to party {}, in the name of party {} of {}",
-                self.settings.me, proposal.proposer, proposal.parties
-            )));
-        }
-        let (limit, me) = (self.settings.open_per_proposer, self.settings.me);
-        // A peer's proposal is told again where the record of it is lost.
-        let flush = match by {
-            Actor::Peer(_) => Flush::Later,
-            Actor::Person(_) | Actor::Rule(_) | Actor::Service => Flush::Now,
-        };
-        let work = move |transaction: &mut Transaction<'_>| {
-            let (job, new) = propose(transaction, proposal, &body, by, limit, now)?;
-            let ruled = match policy.filter(|_| new) {
-                Some(rules) => Some(rule(transaction, &job, me, &rules, now)?),
-                None => None,
-            };
-            Ok(Noted { job, new, ruled })
-        };
-        self.database.begin_write(flush, work)
-    }
-
     /// Approves in a person's name, for its `reason` if it gives one, and counts disclosures without a limit.
     ///
     /// # Errors
@@ -146,35 +82,6 @@ impl Jobs {
     /// Those of [`Job::step`].
     pub fn decline(&self, id: JobId, reason: String, by: Actor, now: Timestamp) -> Result<Job> {
         self.apply(id, Step::Here(Local::Decline { reason }), by, now)
-    }
-
-    /// Lets the policy decide, and does what it says: the counts that it looks at, the approval and what that counts are one transaction. `size`
-    /// is what this party has computed from the program, whatever the proposer estimated. A ruling to ask a person changes nothing. It is not waited
-    /// for here: what is asked for later comes after it, and what waiting gives fails as [`Jobs::approve`] does.
-    ///
-    /// # Errors
-    /// Where too much waits to be recorded.
-    pub fn begin_rule(
-        &self,
-        id: JobId,
-        policy: &Policy,
-        size: Size,
-        binding: Vec<Binding>,
-        now: Timestamp,
-    ) -> Result<Pending<(policy::Ruling, Job)>> {
-        let (rules, me) = (
-            Rules {
-                policy: policy.clone(),
-                size,
-                binding,
-            },
-            self.settings.me,
-        );
-        self.database.begin_write(Flush::Later, move |transaction| {
-            let job = row::get(transaction.connection(), id)?;
-            let ruling = rule(transaction, &job, me, &rules, now)?;
-            Ok((ruling.0, ruling.1.unwrap_or(job)))
-        })
     }
 
     /// Does what a peer says, which it has the right to say of itself only.
@@ -246,39 +153,9 @@ impl Jobs {
         let (me, most) = (self.settings.me, policy.most_unsettled());
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
-            unsettled::check(transaction, &job, most)?;
+            tries::check(transaction, &job, most)?;
             let step = Step::Here(Local::Start { found });
             take(transaction, &job, me, &step, &Actor::Service, now)
-        })
-    }
-
-    /// The job is done, with outputs for this party or without, and with this party's share of each value that the proposal keeps, in its order.
-    ///
-    /// # Errors
-    /// Those of [`Job::step`]; [`Error::Keeps`] where `kept` has not one for each.
-    pub fn finish(
-        &self,
-        id: JobId,
-        outputs: Option<Sealed>,
-        kept: Vec<Sealed>,
-        now: Timestamp,
-    ) -> Result<Job> {
-        let (me, expires) = (self.settings.me, now.after(self.settings.keep_results));
-        self.database.write(move |transaction| {
-            let job = row::get(transaction.connection(), id)?;
-            let job = take(
-                transaction,
-                &job,
-                me,
-                &Step::Here(Local::Finish),
-                &Actor::Service,
-                now,
-            )?;
-            if let Some(outputs) = outputs {
-                result::keep(transaction, id, &outputs, expires)?;
-            }
-            kept::keep(transaction, &job.proposal, &kept, now)?;
-            Ok(job)
         })
     }
 
@@ -364,49 +241,6 @@ impl Jobs {
         })
     }
 
-    /// Forgets jobs that ended, and whose deadline passed, before `before`, which is not in the future, so that none of them can be proposed
-    /// again; 500 at most. Their idempotency keys and results go with them; their lines in the audit log and the counts of disclosures stay.
-    /// A job of which a value is kept stays as long as the value. Gives how many.
-    ///
-    /// # Errors
-    /// Where the database cannot be read or written.
-    pub fn prune(&self, before: Timestamp) -> Result<u64> {
-        self.database.write(move |transaction| {
-            let rows = transaction.rows(
-                "SELECT id FROM job WHERE open = 0 AND deadline < $1 AND changed_at < $1
-                 AND NOT EXISTS (SELECT 1 FROM kept WHERE kept.job = job.id) ORDER BY deadline LIMIT $2",
-                &[Value::from(before.column()), Value::from(AT_ONCE)],
-            )?;
-            forget(transaction, &rows)
-        })
-    }
-
-    /// Forgets jobs that ended more than an hour before `now` without having run, where there are more of a proposer than are kept, the oldest
-    /// first; 500 at most of each. Nothing was learnt from them, so that they may be proposed again. Gives how many.
-    ///
-    /// # Errors
-    /// Where the database cannot be read or written.
-    pub fn prune_unrun(&self, now: Timestamp) -> Result<u64> {
-        let keep = i64::try_from(self.settings.keep_unrun).unwrap_or(i64::MAX);
-        self.database.write(move |transaction| {
-            let mut gone = 0;
-            for proposer in 0..MOST_PARTIES {
-                let rows = transaction.rows(
-                    "SELECT id, changed_at FROM job WHERE open = 0 AND ran = 0 AND proposer = $1 AND changed_at <= $2
-                     ORDER BY changed_at DESC LIMIT $3 OFFSET $4",
-                    &[
-                        Value::from(proposer),
-                        Value::from(now.before(RECENT).column()),
-                        Value::from(AT_ONCE),
-                        Value::from(keep),
-                    ],
-                )?;
-                gone += forget(transaction, &rows)?;
-            }
-            Ok(gone)
-        })
-    }
-
     /// The job of this name.
     ///
     /// # Errors
@@ -455,17 +289,6 @@ impl Jobs {
             take(transaction, &job, me, &step, &by, now)
         })
     }
-}
-
-/// Deletes the jobs that are named in the first column, with what belongs to them.
-fn forget(transaction: &mut Transaction<'_>, rows: &[Row]) -> Result<u64> {
-    for row in rows {
-        let id = Value::from(row.text(0)?);
-        transaction.run("DELETE FROM result WHERE job = $1", std::slice::from_ref(&id))?;
-        transaction.run("DELETE FROM ruling WHERE job = $1", std::slice::from_ref(&id))?;
-        transaction.run("DELETE FROM job WHERE id = $1", &[id])?;
-    }
-    Ok(rows.len() as u64)
 }
 
 fn reason_of(by: &Actor) -> String {

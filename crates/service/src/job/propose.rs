@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::rule::{Rules, rule};
 use super::{Digest, Job, Jobs, Proposal, State, row};
 use crate::audit::{Actor, Event};
-use crate::database::{Connection, Transaction, Value};
+use crate::database::{Connection, Flush, Pending, Transaction, Value};
 use crate::policy;
 use crate::{Error, Result, Timestamp};
 
@@ -23,7 +24,7 @@ pub struct Noted {
 }
 
 /// Notes a proposal. Gives the job, and whether it is new.
-pub(super) fn propose(
+fn propose(
     transaction: &mut Transaction<'_>,
     proposal: Proposal,
     body: &Digest,
@@ -74,6 +75,64 @@ pub(super) fn propose(
 }
 
 impl Jobs {
+    /// Notes a proposal, by this party or by the peer that sent it. `body` is the digest of what was submitted, by which a repetition is
+    /// told from another job under the same idempotency key. Gives the job, and whether it is new.
+    ///
+    /// # Errors
+    /// [`Error::Proposal`] where it cannot be a job or `by` may not propose it, [`Error::OtherBody`], [`Error::SameName`], [`Error::TooMany`],
+    /// [`Error::TooManyUnrun`], [`Error::TooManyOfOne`].
+    pub fn propose(
+        &self,
+        proposal: Proposal,
+        body: Digest,
+        by: Actor,
+        now: Timestamp,
+    ) -> Result<(Job, bool)> {
+        let noted = self.begin_propose(proposal, body, by, None, now)?.wait()?;
+        Ok((noted.job, noted.new))
+    }
+
+    /// Asks for the same, and in the same transaction, if the job is new and rules are given, for what [`Jobs::begin_rule`] does. Nothing is noted where either
+    /// fails.
+    ///
+    /// # Errors
+    /// Those that are known at once.
+    pub fn begin_propose(
+        &self,
+        proposal: Proposal,
+        body: Digest,
+        by: Actor,
+        policy: Option<Rules>,
+        now: Timestamp,
+    ) -> Result<Pending<Noted>> {
+        proposal.check()?;
+        let proposer = match by {
+            Actor::Peer(peer) => peer,
+            Actor::Person(_) | Actor::Rule(_) | Actor::Service => self.settings.me,
+        };
+        if proposer != proposal.proposer || self.settings.me >= proposal.parties {
+            return Err(Error::Proposal(format!(
+                "party {proposer} sent it to party {}, in the name of party {} of {}",
+                self.settings.me, proposal.proposer, proposal.parties
+            )));
+        }
+        let (limit, me) = (self.settings.open_per_proposer, self.settings.me);
+        // A peer's proposal is told again where the record of it is lost.
+        let flush = match by {
+            Actor::Peer(_) => Flush::Later,
+            Actor::Person(_) | Actor::Rule(_) | Actor::Service => Flush::Now,
+        };
+        let work = move |transaction: &mut Transaction<'_>| {
+            let (job, new) = propose(transaction, proposal, &body, by, limit, now)?;
+            let ruled = match policy.filter(|_| new) {
+                Some(rules) => Some(rule(transaction, &job, me, &rules, now)?),
+                None => None,
+            };
+            Ok(Noted { job, new, ruled })
+        };
+        self.database.begin_write(flush, work)
+    }
+
     /// The job that this party has proposed under this idempotency key, if there is one.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! Results: sealed while they are kept, given to one who fetches them, deleted when they have been fetched or have expired.
 
-use super::{JobId, Jobs, StateName, row};
+use super::step::{Local, Step};
+use super::take::take;
+use super::{Job, JobId, Jobs, StateName, kept, row};
 use crate::audit::{Actor, Event};
 use crate::database::{Transaction, Value};
 use crate::seal::Sealed;
@@ -21,6 +23,36 @@ pub struct Fetched {
 }
 
 impl Jobs {
+    /// The job is done, with outputs for this party or without, and with this party's share of each value that the proposal keeps, in its order.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`]; [`Error::Keeps`] where `kept` has not one for each.
+    pub fn finish(
+        &self,
+        id: JobId,
+        outputs: Option<Sealed>,
+        kept: Vec<Sealed>,
+        now: Timestamp,
+    ) -> Result<Job> {
+        let (me, expires) = (self.settings.me, now.after(self.settings.keep_results));
+        self.database.write(move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            let job = take(
+                transaction,
+                &job,
+                me,
+                &Step::Here(Local::Finish),
+                &Actor::Service,
+                now,
+            )?;
+            if let Some(outputs) = outputs {
+                keep(transaction, id, &outputs, expires)?;
+            }
+            kept::keep(transaction, &job.proposal, &kept, now)?;
+            Ok(job)
+        })
+    }
+
     /// Gives out the result of a job, once: to whoever comes first, with a `key` of its own choice. Who has lost its connection in the
     /// middle asks again with the same key, for some minutes; with another key there is nothing more to fetch.
     ///
@@ -89,12 +121,7 @@ impl Jobs {
     }
 }
 
-pub(super) fn keep(
-    transaction: &mut Transaction<'_>,
-    job: JobId,
-    outputs: &Sealed,
-    expires: Timestamp,
-) -> Result<()> {
+fn keep(transaction: &mut Transaction<'_>, job: JobId, outputs: &Sealed, expires: Timestamp) -> Result<()> {
     transaction.run(
         "INSERT INTO result (job, sealed, expires_at) VALUES ($1, $2, $3)",
         &[

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::step::{Local, Step};
 use super::take::take;
-use super::{Binding, Digest, Job, JobId, Jobs, Proposal, Unsettled, approve, row, unsettled};
+use super::{Binding, Digest, Job, JobId, Jobs, Proposal, Unsettled, approve, row, tries};
 use crate::audit::Actor;
-use crate::database::{Connection, Transaction, Value};
+use crate::database::{Connection, Flush, Pending, Transaction, Value};
 use crate::policy::{self, Policy, Size};
 use crate::{Result, Timestamp};
 
@@ -76,6 +76,35 @@ fn says(
 }
 
 impl Jobs {
+    /// Lets the policy decide, and does what it says: the counts that it looks at, the approval and what that counts are one transaction. `size`
+    /// is what this party has computed from the program, whatever the proposer estimated. A ruling to ask a person changes nothing. It is not waited
+    /// for here: what is asked for later comes after it, and what waiting gives fails as [`Jobs::approve`] does.
+    ///
+    /// # Errors
+    /// Where too much waits to be recorded.
+    pub fn begin_rule(
+        &self,
+        id: JobId,
+        policy: &Policy,
+        size: Size,
+        binding: Vec<Binding>,
+        now: Timestamp,
+    ) -> Result<Pending<(policy::Ruling, Job)>> {
+        let (rules, me) = (
+            Rules {
+                policy: policy.clone(),
+                size,
+                binding,
+            },
+            self.settings.me,
+        );
+        self.database.begin_write(Flush::Later, move |transaction| {
+            let job = row::get(transaction.connection(), id)?;
+            let ruling = rule(transaction, &job, me, &rules, now)?;
+            Ok((ruling.0, ruling.1.unwrap_or(job)))
+        })
+    }
+
     /// What the policy says at present, by the counts that are there. Nothing changes, so that [`Jobs::begin_rule`] may decide otherwise later.
     ///
     /// # Errors
@@ -121,6 +150,6 @@ impl policy::Past for Past<'_> {
     }
 
     fn unsettled(&mut self) -> Result<Vec<Unsettled>> {
-        unsettled::against(self.connection, self.proposal.parties)
+        tries::against(self.connection, self.proposal.parties)
     }
 }

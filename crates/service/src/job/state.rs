@@ -4,29 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Binding, Digest, Proposal};
 use crate::Timestamp;
-
-/// A job as one party sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
-    /// Its place in the order of arrival at this party, from 1.
-    pub number: u64,
-    /// What was proposed.
-    pub proposal: Proposal,
-    /// The proposal's digest.
-    pub digest: Digest,
-    /// Where it stands.
-    pub state: State,
-    /// Each party's decision, by party.
-    pub decisions: Vec<Option<Decision>>,
-    /// Which of its data this party gives to its inputs, once it has approved.
-    pub binding: Vec<Binding>,
-    /// When this party learnt of it.
-    pub created_at: Timestamp,
-    /// When its state last changed.
-    pub changed_at: Timestamp,
-}
 
 /// Where a job stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Binding, Decision, Digest, FailKind, Failure, FileMark, Job, Source, State, Verdict};
+use super::{Binding, Decision, Digest, FailKind, Failure, FileMark, Proposal, Source, State, Verdict};
 use crate::words::steers;
 use crate::{Error, Result, Timestamp};
 
@@ -108,6 +108,27 @@ impl fmt::Display for Step {
     }
 }
 
+/// A job as one party sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its place in the order of arrival at this party, from 1.
+    pub number: u64,
+    /// What was proposed.
+    pub proposal: Proposal,
+    /// The proposal's digest.
+    pub digest: Digest,
+    /// Where it stands.
+    pub state: State,
+    /// Each party's decision, by party.
+    pub decisions: Vec<Option<Decision>>,
+    /// Which of its data this party gives to its inputs, once it has approved.
+    pub binding: Vec<Binding>,
+    /// When this party learnt of it.
+    pub created_at: Timestamp,
+    /// When its state last changed.
+    pub changed_at: Timestamp,
+}
+
 impl Job {
     /// The job after `step`, at the party `me`.
     ///
@@ -138,6 +159,13 @@ impl Job {
         }
         let mut next = self.clone();
         next.changed_at = now;
+        next.state = next.state_after(by, step, now).ok_or_else(refused)?;
+        next.bind(step);
+        Ok(next)
+    }
+
+    /// The state after a step of the party `by`, whose decision is noted; `None` where that cannot happen in this state.
+    fn state_after(&mut self, by: u8, step: &Step, now: Timestamp) -> Option<State> {
         let failed = |kind, reason: String| {
             State::Failed(Failure {
                 by,
@@ -145,19 +173,17 @@ impl Job {
                 reason: bounded(&reason),
             })
         };
-        next.state = match (step, &self.state) {
-            (Step::Here(Local::Approve { reason, .. }), State::Proposed) => next
-                .decide(by, Verdict::Approve, reason, now)
-                .ok_or_else(refused)?,
+        Some(match (step, &self.state) {
+            (Step::Here(Local::Approve { reason, .. }), State::Proposed) => {
+                self.decide(by, Verdict::Approve, reason, now)?
+            }
             (Step::Peer(_, Remote::Approve { .. }), State::Proposed) => {
-                next.decide(by, Verdict::Approve, "", now).ok_or_else(refused)?
+                self.decide(by, Verdict::Approve, "", now)?
             }
             (
                 Step::Here(Local::Decline { reason }) | Step::Peer(_, Remote::Decline { reason, .. }),
                 State::Proposed,
-            ) => next
-                .decide(by, Verdict::Decline, reason, now)
-                .ok_or_else(refused)?,
+            ) => self.decide(by, Verdict::Decline, reason, now)?,
             (Step::Here(Local::Queue), State::Approved) => State::Queued,
             (Step::Here(Local::Start { .. }), State::Queued) => State::Running,
             (Step::Here(Local::Finish), State::Running) => State::Done,
@@ -179,20 +205,24 @@ impl Job {
                     format!("it was not done by {}", self.proposal.deadline),
                 )
             }
-            _ => return Err(refused()),
-        };
-        if let Step::Here(Local::Approve { binding, .. }) = step {
-            next.binding = binding.clone();
-        }
-        if let Step::Here(Local::Start { found }) = step {
-            for bound in &mut next.binding {
-                bound.file = bound.file.or_else(|| match &bound.source {
-                    Source::Data(name) => found.get(name).copied(),
-                    Source::Posted => None,
-                });
+            _ => return None,
+        })
+    }
+
+    /// Notes what this party's approval binds, and the files that are there when the job starts.
+    fn bind(&mut self, step: &Step) {
+        match step {
+            Step::Here(Local::Approve { binding, .. }) => self.binding.clone_from(binding),
+            Step::Here(Local::Start { found }) => {
+                for bound in &mut self.binding {
+                    bound.file = bound.file.or_else(|| match &bound.source {
+                        Source::Data(name) => found.get(name).copied(),
+                        Source::Posted => None,
+                    });
+                }
             }
+            _ => {}
         }
-        Ok(next)
     }
 
     /// Notes a party's first decision, and gives the state that follows from all decisions.

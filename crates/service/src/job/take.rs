@@ -1,7 +1,7 @@
 //! A step of a job in the database: the row, the counts that it changes, and its line in the audit log.
 
 use super::step::{Local, Remote, Step};
-use super::{Decision, Job, State, StateName, Verdict, approve, row, unsettled};
+use super::{Decision, Job, State, StateName, Verdict, approve, row, tries};
 use crate::audit::{Actor, Event};
 use crate::database::Transaction;
 use crate::{Result, Timestamp};
@@ -22,9 +22,9 @@ pub(super) fn take(
     }
     if next.state.name() == StateName::Running {
         approve::spend(transaction, next.proposal.id)?;
-        unsettled::begin(transaction, &next, me)?;
+        tries::begin(transaction, &next, me)?;
     } else if job.state.name() == StateName::Running {
-        unsettled::end(transaction, &next, step)?;
+        tries::end(transaction, &next, step)?;
     }
     row::update(transaction, &next)?;
     tell(transaction, &next, me, step, by, now)?;

@@ -1,7 +1,8 @@
 //! What calls do.
 
-use cenote_service::audit::Actor;
-use cenote_service::job::StateName;
+use cenote_service::Timestamp;
+use cenote_service::audit::{Actor, Event};
+use cenote_service::job::{JobId, StateName};
 use cenote_service::token::Scope;
 use serde_json::json;
 

@@ -53,18 +53,7 @@ fn the_log_names_jobs_and_holds_no_secret_value_or_body() {
     let session = page.post("/api/v1/session", &json!({"login": login}));
     let cookie = session.headers["set-cookie"].to_str().expect("text").to_owned();
     let csrf = session.json()["csrf"].as_str().expect("a token").to_owned();
-    // Mistakes that people make: secrets in addresses, values in bodies that are refused.
-    client.get("/api/v1/jobs?token=SECRETINQUERY");
-    client.get("/SECRETINPATH");
-    client.get("/api/v1/jobs/SECRETASJOB");
-    client.post(
-        "/api/v1/tokens",
-        &json!({"name": ["VALUEOFWRONGTYPE"], "scopes": []}),
-    );
-    client
-        .clone()
-        .with("x-other", "SECRETHEADER")
-        .get("/api/v1/about");
+    make_mistakes(&client);
     drop(world);
     let text = String::from_utf8(lines.0.lock().expect("whole").clone()).expect("text");
     let secrets = [
@@ -89,14 +78,33 @@ fn the_log_names_jobs_and_holds_no_secret_value_or_body() {
     for secret in secrets {
         assert!(!text.contains(secret), "{secret}");
     }
-    // Each line is an object, and the lines of a job name it.
+    assert_traced(&text, &id);
+}
+
+/// Mistakes that people make: secrets in addresses, values in bodies that are refused.
+fn make_mistakes(client: &Client) {
+    client.get("/api/v1/jobs?token=SECRETINQUERY");
+    client.get("/SECRETINPATH");
+    client.get("/api/v1/jobs/SECRETASJOB");
+    client.post(
+        "/api/v1/tokens",
+        &json!({"name": ["VALUEOFWRONGTYPE"], "scopes": []}),
+    );
+    client
+        .clone()
+        .with("x-other", "SECRETHEADER")
+        .get("/api/v1/about");
+}
+
+/// Each line is an object, and the lines of a job name it.
+fn assert_traced(text: &str, id: &str) {
     let answered: Vec<Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     let traced: Vec<&Value> = answered
         .iter()
-        .filter(|line| line["span"]["trace"] == id.as_str())
+        .filter(|line| line["span"]["trace"] == id)
         .collect();
     let routes: Vec<&str> = traced
         .iter()

@@ -1,13 +1,17 @@
 //! The benchmarks of two parties.
 
+use std::path::Path;
+
 use cenote::Result;
-use cenote_bench::authenticated::{self, run_authenticated};
-use cenote_bench::jimu::{Pools, run_jimu};
+use cenote_bench::authenticated::Authenticated;
+use cenote_bench::jimu::Jimu;
 use cenote_bench::lego::circuit::{LegoBench, run_lego};
 use cenote_bench::lego::commit::{CommitBench, run_commit};
 use cenote_bench::lego::ot::{OtBench, run_ot};
 use cenote_bench::lego::tables::{Tables, available_memory, run_tables};
+use cenote_bench::pools::{Pools, Told, run_pools};
 
+use super::args::Where;
 use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables};
 use super::{draw, measured, tell};
 
@@ -58,10 +62,7 @@ pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
     let pools = Pools {
         pools: options.pool.clone(),
         security: options.security,
-        // What is too large is refused with what there may be.
-        buffer: u32::try_from(options.buffer).unwrap_or(u32::MAX),
         loads: options.circuit.clone(),
-        mux: options.mux,
         seconds: if options.fill_only {
             0.0
         } else {
@@ -69,27 +70,15 @@ pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
         },
         repeat: options.repeat,
         link: options.slowed.link,
+        protocol: Jimu::new(small(options.buffer), options.mux),
     };
-    let report = measured(
-        "measuring",
-        verbose,
-        options.place.setting(),
-        |place, progress| run_jimu(&pools, place, &mut |what| progress.name(what)),
-    )?;
-    draw(options.plot.as_deref(), || report.to_svg())?;
-    tell(options.place.how.json, &report, || report.table())
+    over_pools(&pools, &options.place, options.plot.as_deref(), verbose)
 }
 
 pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result<()> {
-    // What is too large is refused with what there may be.
-    let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    let pools = authenticated::Pools {
+    let pools = Pools {
         pools: options.pool.clone(),
         security: options.security,
-        lot: number(options.lot),
-        segment: number(options.segment),
-        symbols: options.symbols,
-        cot: options.cot,
         loads: options.circuit.clone(),
         seconds: if options.fill_only {
             0.0
@@ -98,15 +87,27 @@ pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result
         },
         repeat: options.repeat,
         link: options.slowed.link,
+        protocol: Authenticated {
+            lot: small(options.lot),
+            segment: small(options.segment),
+            symbols: options.symbols,
+            cot: options.cot,
+        },
     };
-    let report = measured(
-        "measuring",
-        verbose,
-        options.place.setting(),
-        |place, progress| run_authenticated(&pools, place, &mut |what| progress.name(what)),
-    )?;
-    draw(options.plot.as_deref(), || report.to_svg())?;
-    tell(options.place.how.json, &report, || report.table())
+    over_pools(&pools, &options.place, options.plot.as_deref(), verbose)
+}
+
+/// What is too large is refused later, with what there may be.
+fn small(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}
+
+fn over_pools<P: Told>(pools: &Pools<P>, place: &Where, plot: Option<&Path>, verbose: u8) -> Result<()> {
+    let report = measured("measuring", verbose, place.setting(), |place, progress| {
+        run_pools(pools, place, &mut |what| progress.name(what))
+    })?;
+    draw(plot, || report.to_svg())?;
+    tell(place.how.json, &report, || report.table())
 }
 
 pub(super) fn commit(options: &BenchCommit, verbose: u8) -> Result<()> {

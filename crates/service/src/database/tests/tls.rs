@@ -145,19 +145,7 @@ fn postgresql_over_tls() {
     let root = secure.root();
     let tls = ["TLSv1.3", "TLSv1.3"];
 
-    // The database's own tests, over TLS.
-    for (number, (name, test)) in ALL.iter().enumerate() {
-        eprintln!("{name}");
-        secure.sql(&format!("CREATE DATABASE suite{number}"));
-        let url = secure.url(
-            "cenote",
-            NAME,
-            &format!("suite{number}"),
-            &format!("sslmode=verify-full&{root}"),
-        );
-        test(World::new(Address::parse(&url).expect("an address")));
-    }
-
+    the_database_s_own_tests(&secure);
     // All that is not `disable` is encrypted and checked.
     for mode in ["prefer", "require", "verify-ca", "verify-full"] {
         let rest = format!("sslmode={mode}&{root}");
@@ -172,6 +160,49 @@ fn postgresql_over_tls() {
     let rest = format!("sslmode=require&channel_binding=require&{root}");
     assert_eq!(secure.versions("scrammed", NAME, &rest).expect("connects"), tls);
 
+    others_are_refused(&secure);
+
+    // A server that wants TLS gets none.
+    for rest in ["", "sslmode=disable"] {
+        let host = "127.0.0.1";
+        secure.refuses(
+            "cenote",
+            host,
+            rest,
+            &["pg_hba.conf", "not encrypted", "sslmode=verify-full"],
+        );
+        assert_eq!(
+            secure.versions("plain", host, rest).expect("connects"),
+            ["none", "none"]
+        );
+    }
+    // Other refusals are not blamed on that.
+    let error = secure.versions("nobody", "127.0.0.1", &format!("sslmode=require&{root}"));
+    let error = error.expect_err("no rule for it");
+    quiet(&error, &["pg_hba.conf"]);
+    assert!(!error.to_string().contains("not encrypted"), "{error}");
+
+    certificates_of_clients(&secure);
+}
+
+/// The database's own tests, over TLS.
+fn the_database_s_own_tests(secure: &Secure) {
+    let root = secure.root();
+    for (number, (name, test)) in ALL.iter().enumerate() {
+        eprintln!("{name}");
+        secure.sql(&format!("CREATE DATABASE suite{number}"));
+        let url = secure.url(
+            "cenote",
+            NAME,
+            &format!("suite{number}"),
+            &format!("sslmode=verify-full&{root}"),
+        );
+        test(World::new(Address::parse(&url).expect("an address")));
+    }
+}
+
+fn others_are_refused(secure: &Secure) {
+    let root = secure.root();
     // Another CA's certificate is refused, and so is this one where only the system's CAs are trusted.
     let other = secure.file("other.pem", &issuer().pem());
     for mode in ["prefer", "require", "verify-ca", "verify-full"] {
@@ -204,28 +235,6 @@ fn postgresql_over_tls() {
             &[NAME, "not for other.cenote.test", "hostaddr="],
         );
     }
-
-    // A server that wants TLS gets none.
-    for rest in ["", "sslmode=disable"] {
-        let host = "127.0.0.1";
-        secure.refuses(
-            "cenote",
-            host,
-            rest,
-            &["pg_hba.conf", "not encrypted", "sslmode=verify-full"],
-        );
-        assert_eq!(
-            secure.versions("plain", host, rest).expect("connects"),
-            ["none", "none"]
-        );
-    }
-    // Other refusals are not blamed on that.
-    let error = secure.versions("nobody", "127.0.0.1", &format!("sslmode=require&{root}"));
-    let error = error.expect_err("no rule for it");
-    quiet(&error, &["pg_hba.conf"]);
-    assert!(!error.to_string().contains("not encrypted"), "{error}");
-
-    certificates_of_clients(&secure);
 }
 
 fn certificates_of_clients(secure: &Secure) {
@@ -329,6 +338,56 @@ fn a_server_that_says_nothing_is_not_waited_for_without_end() {
     refused(&["PostgreSQL at 127.0.0.1:", "several connections and said nothing"]);
 }
 
+/// Addresses that do not say it well, and what is said of them.
+const WRONG: [(&str, &str); 19] = [
+    ("me:hush@db.example.com/x", "add sslmode=verify-full"),
+    (
+        "me:hush@db.example.com/x?sslmode=prefer",
+        "write sslmode=verify-full",
+    ),
+    (
+        "me:hush@db.example.com/x?sslmode=allow",
+        "verify-ca or verify-full",
+    ),
+    ("me:hush@db.example.com/x?sslmode=", "verify-ca or verify-full"),
+    ("me:hush@db.example.com/x?sslmode=Require", "checked"),
+    (
+        "me:hush@db.example.com/x?%73slmode=prefer",
+        "write sslmode=verify-full",
+    ),
+    (
+        "me:hush@db.example.com/x?sslmode=require&sslmode=disable",
+        "sslmode twice",
+    ),
+    (
+        "me:hush@db.example.com/x?sslmode=require&sslrootcert=ca.pem",
+        "sslrootcert=/path/to/file",
+    ),
+    ("me:hush@localhost/x?sslrootcert=/etc/ca.pem", "go with TLS"),
+    (
+        "me:hush@localhost/x?sslmode=disable&sslkey=/etc/key.pem",
+        "go with TLS",
+    ),
+    (
+        "me:hush@localhost/x?sslmode=require&sslkey=/etc/key.pem",
+        "go together",
+    ),
+    (
+        "me:hush@localhost/x?sslmode=require&sslpassword=hush",
+        "sslpassword is not",
+    ),
+    ("me:hush@localhost/x?sslmode=require&sslcrl=/hush", "sslcrl"),
+    ("me:hush@/x?host=/run/postgresql&sslmode=require", "socket"),
+    (
+        "me:hush@/x?hostaddr=127.0.0.1&sslmode=require",
+        "must have its name",
+    ),
+    ("me:hush@localhost/x?sslmode=require&hush", "of the form"),
+    ("me:hush@localhost/x?sslmode=%FF", "UTF-8"),
+    ("me:sh@hush@localhost/x", "%40"),
+    ("me:hush@/x", "names no server"),
+];
+
 #[test]
 fn addresses_say_how_a_connection_is_protected() {
     for good in [
@@ -345,54 +404,7 @@ fn addresses_say_how_a_connection_is_protected() {
     ] {
         Address::parse(good).expect(good);
     }
-    for (bad, part) in [
-        ("me:hush@db.example.com/x", "add sslmode=verify-full"),
-        (
-            "me:hush@db.example.com/x?sslmode=prefer",
-            "write sslmode=verify-full",
-        ),
-        (
-            "me:hush@db.example.com/x?sslmode=allow",
-            "verify-ca or verify-full",
-        ),
-        ("me:hush@db.example.com/x?sslmode=", "verify-ca or verify-full"),
-        ("me:hush@db.example.com/x?sslmode=Require", "checked"),
-        (
-            "me:hush@db.example.com/x?%73slmode=prefer",
-            "write sslmode=verify-full",
-        ),
-        (
-            "me:hush@db.example.com/x?sslmode=require&sslmode=disable",
-            "sslmode twice",
-        ),
-        (
-            "me:hush@db.example.com/x?sslmode=require&sslrootcert=ca.pem",
-            "sslrootcert=/path/to/file",
-        ),
-        ("me:hush@localhost/x?sslrootcert=/etc/ca.pem", "go with TLS"),
-        (
-            "me:hush@localhost/x?sslmode=disable&sslkey=/etc/key.pem",
-            "go with TLS",
-        ),
-        (
-            "me:hush@localhost/x?sslmode=require&sslkey=/etc/key.pem",
-            "go together",
-        ),
-        (
-            "me:hush@localhost/x?sslmode=require&sslpassword=hush",
-            "sslpassword is not",
-        ),
-        ("me:hush@localhost/x?sslmode=require&sslcrl=/hush", "sslcrl"),
-        ("me:hush@/x?host=/run/postgresql&sslmode=require", "socket"),
-        (
-            "me:hush@/x?hostaddr=127.0.0.1&sslmode=require",
-            "must have its name",
-        ),
-        ("me:hush@localhost/x?sslmode=require&hush", "of the form"),
-        ("me:hush@localhost/x?sslmode=%FF", "UTF-8"),
-        ("me:sh@hush@localhost/x", "%40"),
-        ("me:hush@/x", "names no server"),
-    ] {
+    for (bad, part) in WRONG {
         let error = Address::parse(&format!("postgres://{bad}")).expect_err(bad);
         assert!(matches!(error, Error::Address(_)), "{error:?}");
         quiet(&error, &[part]);

@@ -1,18 +1,16 @@
-//! Sessions over pools of some size, with both parties on this machine: what is run in them, how a phase is measured, and medians over sessions.
+//! The circuits that are run over a pool.
 
 use std::fmt;
 use std::str::FromStr;
 
-use cenote::{Error, Result, Transport, circuits};
+use cenote::{Error, Result, circuits};
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::{Engine, Parties, WireVector};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::{Measurement, Place, no_report};
 use crate::sample;
-use crate::usage::{Stopwatch, median, thread_seconds};
 
 /// A circuit, and how many instances of it run side by side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,82 +77,6 @@ impl FromStr for Load {
     }
 }
 
-/// A phase at one party.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Phase {
-    pub(crate) seconds: f64,
-    /// Processor seconds of the thread that calls the engine.
-    pub(crate) busy_seconds: f64,
-    /// Processor seconds of all threads of the process.
-    pub(crate) cpu_seconds: f64,
-    pub(crate) bytes_sent: u64,
-    pub(crate) and_gates: u64,
-}
-
-impl Phase {
-    /// What a session has counted so far.
-    fn counted(engine: &impl Engine) -> Self {
-        let costs = engine.costs();
-        Phase {
-            bytes_sent: costs.traffic.bytes_sent,
-            and_gates: costs.and_gates,
-            ..Phase::default()
-        }
-    }
-
-    /// The AND gates that costs are stated for, at least one.
-    pub(crate) fn gates(&self) -> f64 {
-        self.and_gates.max(1) as f64
-    }
-
-    pub(crate) fn add(&mut self, other: Phase) {
-        self.seconds += other.seconds;
-        self.busy_seconds += other.busy_seconds;
-        self.cpu_seconds += other.cpu_seconds;
-        self.bytes_sent += other.bytes_sent;
-        self.and_gates += other.and_gates;
-    }
-}
-
-/// Measures a phase.
-pub(crate) struct Clock {
-    watch: Stopwatch,
-    busy_seconds: f64,
-    before: Phase,
-}
-
-impl Clock {
-    /// Of the beginning of a session.
-    pub(crate) fn of_setup() -> Self {
-        Self::after(Phase::default())
-    }
-
-    /// Of a session that has begun.
-    pub(crate) fn start(engine: &impl Engine) -> Self {
-        Self::after(Phase::counted(engine))
-    }
-
-    fn after(before: Phase) -> Self {
-        Self {
-            before,
-            busy_seconds: thread_seconds(),
-            watch: Stopwatch::start(),
-        }
-    }
-
-    pub(crate) fn stop(self, engine: &impl Engine) -> Phase {
-        let (seconds, cpu_seconds) = self.watch.read();
-        let (after, before) = (Phase::counted(engine), self.before);
-        Phase {
-            seconds,
-            busy_seconds: thread_seconds() - self.busy_seconds,
-            cpu_seconds,
-            bytes_sent: after.bytes_sent - before.bytes_sent,
-            and_gates: after.and_gates - before.and_gates,
-        }
-    }
-}
-
 /// A circuit with made-up inputs, and the outputs that they must give.
 pub(crate) struct Work {
     plan: Plan,
@@ -214,48 +136,6 @@ impl Work {
             _ => Ok(()),
         }
     }
-}
-
-/// Runs `repeat` sessions, and gives what both parties of each have measured, which is `whole`.
-pub(crate) fn sessions<M: Measurement>(
-    bench: &M,
-    repeat: u32,
-    place: &mut Place<'_>,
-    whole: impl Fn(&M::Party) -> bool,
-) -> Result<Vec<[M::Party; 2]>> {
-    let session = |_| {
-        let parties = <[M::Party; 2]>::try_from(place.measure(bench)?).ok();
-        parties
-            .filter(|parties| parties.iter().all(&whole))
-            .ok_or_else(no_report)
-    };
-    (0..repeat).map(session).collect()
-}
-
-/// The medians of both parties.
-pub(crate) fn medians<P>(sessions: &[[P; 2]], of: impl Fn(&P) -> f64) -> [f64; 2] {
-    [0, 1].map(|party| {
-        let values: Vec<f64> = sessions.iter().map(|parties| of(&parties[party])).collect();
-        median(&values)
-    })
-}
-
-pub(crate) fn larger([a, b]: [f64; 2]) -> f64 {
-    a.max(b)
-}
-
-/// The most memory that each process has had. Parties joined by memory are one process, whose memory each of them reports.
-pub(crate) fn peaks<P>(
-    place: &Place<'_>,
-    sessions: &[[P; 2]],
-    of: fn(&P) -> Option<u64>,
-) -> Vec<Option<u64>> {
-    let processes = match place.transport() {
-        Transport::Memory => 1,
-        _ => 2,
-    };
-    let peak = |party: usize| sessions.iter().map(|parties| of(&parties[party])).max().flatten();
-    (0..processes).map(peak).collect()
 }
 
 #[cfg(test)]
