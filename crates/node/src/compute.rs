@@ -88,7 +88,7 @@ impl Core {
             phase_timeout: self.settings.phase_timeout,
         };
         let stored = match on_shelf.is_some() || running.shelf.is_some() {
-            true => self.agree_on_stock(&mut connections, on_shelf, compiled)?,
+            true => self.stock.agree_on_stock(&mut connections, on_shelf, compiled)?,
             false => None,
         };
         let (prepared, store) = match stored {
@@ -104,7 +104,7 @@ impl Core {
         inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
         let outcome = outcome?;
         running.set_open(!outcome.is_agreed);
-        self.note_report(job, &outcome.report);
+        self.against.note_report(job, &outcome.report);
         let shares = kept.finish(me, fresh, outcome.outputs)?;
         let outputs = outcome.report.outputs.iter();
         let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
@@ -141,7 +141,7 @@ impl Core {
         };
         let ended = query.run(run, connect, &mut self.progress(running))?;
         running.set_open(!ended.is_agreed);
-        self.note_report(job, &ended.report);
+        self.against.note_report(job, &ended.report);
         let text = ended
             .answer?
             .map(|answer| learnt(job, Answer { answer }))

@@ -3,27 +3,28 @@
 //! Whoever holds one of these locks takes only such as come later in this list:
 //!
 //! 1. [`Core::approving`], [`Core::trying`]
-//! 2. [`Core::policy`]
-//! 3. of [`Shelves`]: the turn of counting, then its state
+//! 2. of [`PolicyInForce`]: the policy
+//! 3. of [`Stock`]: the turn of counting, then its state
 //! 4. of [`Scheduler`]: the queue
 //! 5. [`Core::open`]; of [`Peers`]: what is known of one peer; of [`RunningJob`](crate::running_job::RunningJob): its end; of [`Monitor`]: counts and
 //!    alarms; of [`Scheduler`]: its flag and its count. While one of these is held, no other is taken.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cenote_service::job::{Digest, Job, JobId, StateName, Verdict};
 use cenote_service::live::Happened;
-use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp};
+use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
 use crate::data::{Folder, Posted};
 use crate::monitor::Monitor;
 use crate::peers::Peers;
+use crate::policy::PolicyInForce;
 use crate::programs::Programs;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
-use crate::stock::Shelves;
+use crate::stock::Stock;
+use crate::unsettled::AgainstPeers;
 
 /// The party that says when a job begins: the lowest-numbered one, which is in all of them.
 pub(crate) const LEADER: u8 = 0;
@@ -38,14 +39,14 @@ pub(crate) struct Core {
     pub(crate) programs: Programs,
     pub(crate) data: Folder,
     pub(crate) posted: Posted,
-    pub(crate) policy: RwLock<Policy>,
+    pub(crate) policy: Arc<PolicyInForce>,
+    pub(crate) against: Arc<AgainstPeers>,
     pub(crate) monitor: Arc<Monitor>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) scheduler: Arc<Scheduler>,
-    pub(crate) stock: Shelves,
+    pub(crate) stock: Arc<Stock>,
     /// Unfinished jobs.
     pub(crate) open: Mutex<BTreeMap<JobId, OpenJob>>,
-    pub(crate) stopping: AtomicBool,
     /// One approval at a time: its posted values and its record belong together.
     pub(crate) approving: Mutex<()>,
     /// The tables of one approval at a time are tried: that takes memory.
@@ -72,11 +73,6 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Core {
     pub(crate) fn me(&self) -> u8 {
         self.settings.me
-    }
-
-    /// The policy, which no other follows while this is held: what it is to decide is asked for meanwhile, and waited for afterwards.
-    pub(crate) fn policy(&self) -> RwLockReadGuard<'_, Policy> {
-        self.policy.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A job is new here, or goes on after a restart.

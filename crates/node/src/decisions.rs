@@ -54,12 +54,15 @@ impl Core {
         }
         let Some(binding) = binding else {
             // Without data nothing can be approved; a rule may still decline.
-            let ruling = self.policy().rule(&job.proposal, compiled.size, &mut Blank)?;
+            let ruling = self
+                .policy
+                .read()
+                .rule(&job.proposal, compiled.size, &mut Blank)?;
             return self.decline_if_ruled(job, ruling);
         };
         if let Work::Query(_) = &compiled.work {
             let rules = Rules {
-                policy: self.policy().clone(),
+                policy: self.policy.read().clone(),
                 size: compiled.size,
                 binding: binding.clone(),
             };
@@ -76,7 +79,7 @@ impl Core {
             }
         }
         // To look at tables takes a while, in which policy and past may have changed.
-        let policy = self.policy();
+        let policy = self.policy.read();
         let ruled = self
             .jobs
             .begin_rule(id, &policy, compiled.size, binding, Timestamp::now());

@@ -219,7 +219,7 @@ impl Core {
         if up {
             self.peers.put(party, 0, Task::Up);
         } else {
-            self.lose_stock(party);
+            self.stock.lose_stock(party);
             let all_running = self.scheduler.queue().all_running();
             for running in all_running {
                 if party < running.parties {
@@ -262,18 +262,18 @@ impl Core {
                 self.hear(from, job, Remote::Fail { kind, reason }, again);
             }
             Message::Start { job, shelf } if from == LEADER => self.hear_start(from, job, shelf),
-            Message::Levels { levels, lacks } => self.hear_levels(from, levels, lacks),
-            Message::Compare { shelf, items } => self.hear_compare(from, shelf, &items),
-            Message::Lacking { shelf, items } => self.hear_lacking(from, shelf, &items),
+            Message::Levels { levels, lacks } => self.stock.hear_levels(from, levels, lacks),
+            Message::Compare { shelf, items } => self.stock.hear_compare(from, shelf, &items),
+            Message::Lacking { shelf, items } => self.stock.hear_lacking(from, shelf, &items),
             Message::Make {
                 run,
                 stock,
                 shelf,
                 runs,
-            } => self.hear_make(from, run, stock, shelf, runs),
-            Message::Ready { run } => self.hear_ready(from, run),
-            Message::Unready { run } => self.hear_unready(from, run),
-            Message::Go { run } => self.hear_go(from, run),
+            } => self.stock.hear_make(from, run, stock, shelf, runs),
+            Message::Ready { run } => self.stock.hear_ready(from, run),
+            Message::Unready { run } => self.stock.hear_unready(from, run),
+            Message::Go { run } => self.stock.hear_go(from, run),
             Message::Start { .. } => {
                 self.monitor.refused(from);
                 let what = "a beginning that only the leader decides on".into();

@@ -117,11 +117,11 @@ impl Live for Node {
     }
 
     fn settle(&self, peer: u8, by: Actor) -> Result<bool> {
-        Ok(self.core.settle(peer, by)?.is_some())
+        Ok(self.core.against.settle(peer, by)?.is_some())
     }
 
     fn stock(&self) -> Vec<Stock> {
-        self.core.show_stock()
+        self.core.stock.show_stock()
     }
 
     fn running(&self) -> Vec<Running> {

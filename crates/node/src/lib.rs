@@ -30,6 +30,7 @@ mod names;
 mod node;
 mod peer;
 mod peers;
+mod policy;
 mod programs;
 mod proposals;
 mod queue;

@@ -46,6 +46,11 @@ impl Peers {
             .map_or("a stranger", String::as_str)
     }
 
+    /// How many parties there are, this one with them.
+    pub(crate) fn count(&self) -> u8 {
+        self.names.len() as u8
+    }
+
     /// A peer; nothing for this party itself.
     pub(crate) fn get(&self, party: u8) -> Option<&Peer> {
         self.all.get(usize::from(party)).filter(|_| party != self.me)

@@ -85,7 +85,7 @@ impl Core {
         });
         let approval = approval.transpose()?;
         self.keep(&compiled).map_err(Error::Proposal)?;
-        let policy = self.policy();
+        let policy = self.policy.read();
         let rules = match &approval {
             Some(_) => None,
             None => self.rules_for(&policy, &proposal, &compiled),
@@ -263,7 +263,7 @@ impl Core {
             return self.put_off(from, &proposal, &reason);
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
-        let policy = self.policy();
+        let policy = self.policy.read();
         let rules = self.rules_for(&policy, &proposal, compiled);
         let noted = self
             .jobs

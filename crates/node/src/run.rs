@@ -119,7 +119,7 @@ impl Core {
                 );
             }
             core.scheduler.finished(id);
-            core.look_back(&running);
+            core.against.look_back(&running);
         };
         if let Err(error) = THREADS.start(body) {
             self.fail(
@@ -136,14 +136,16 @@ impl Core {
         let id = waiting.job;
         let mut on_shelf = None;
         if self.me() == LEADER {
-            on_shelf = self.choose_shelf(waiting.wanted);
+            on_shelf = self.stock.choose_shelf(waiting.wanted);
             let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
             running.begins(shelf);
             self.peers
                 .tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
         let found = self.found(id);
-        let starting = self.jobs.begin_start(id, found, &self.policy(), Timestamp::now());
+        let starting = self
+            .jobs
+            .begin_start(id, found, &self.policy.read(), Timestamp::now());
         // The parties meet while the disk is written.
         let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, running)));
         running.has_met();
@@ -167,7 +169,7 @@ impl Core {
                 let met = met?;
                 running.still_runs()?;
                 if let Some(shelf) = running.shelf {
-                    on_shelf = self.take_shelf(shelf);
+                    on_shelf = self.stock.take_shelf(shelf);
                 }
                 running.still_runs()?;
                 self.compute(&job, met, running, on_shelf.as_ref())
@@ -181,7 +183,7 @@ impl Core {
         });
         let ended = result.and_then(|(compiled, result)| {
             if running.is_open() {
-                self.note_broken(id);
+                self.against.note_broken(id);
             }
             self.record(&job, &compiled, result)
         });
@@ -194,7 +196,7 @@ impl Core {
     fn run_failed(self: &Arc<Self>, running: &RunningJob, fault: Fault) {
         let id = running.job;
         if fault.is_early || !running.is_open() {
-            self.clear(id);
+            self.against.clear(id);
         }
         if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
             running.wait_for_word();
@@ -224,7 +226,7 @@ impl Core {
 
     fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
         let job = running.job;
-        self.note_check(job, running.parties, Some(job), fault);
+        self.against.note_check(job, running.parties, Some(job), fault);
         let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),

@@ -1,5 +1,6 @@
 //! When jobs begin: the queue of those that wait, and the count of what runs.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ pub(crate) struct Scheduler {
     /// How many threads run jobs or make stock.
     running: Mutex<usize>,
     ended: Condvar,
+    stopping: AtomicBool,
 }
 
 /// What the end of the service waits for, until this is dropped.
@@ -40,7 +42,17 @@ impl Scheduler {
             wake: Condvar::new(),
             running: Mutex::default(),
             ended: Condvar::new(),
+            stopping: AtomicBool::new(false),
         }
+    }
+
+    /// The service ends: its threads see that soon.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
     }
 
     pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {

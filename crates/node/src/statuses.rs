@@ -37,7 +37,7 @@ impl Core {
 
     /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
     pub(crate) fn tell_statuses(&self, peer: u8) {
-        self.tell_levels(peer);
+        self.stock.tell_levels(peer);
         let statuses: Vec<JobStatus> = lock(&self.open)
             .iter()
             .filter(|(_, open)| peer < open.parties)

@@ -1,7 +1,6 @@
 //! What happens by the clock: deadlines, results that expire, alarms, and statuses told again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -28,12 +27,12 @@ const CLOCK: f64 = 30_000.0;
 
 /// Starts the thread.
 pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
+    let keeper = Arc::downgrade(&core.stock);
     let core = Arc::downgrade(core);
     let starter = core.clone();
     std::thread::Builder::new()
         .name("starter".into())
         .spawn(move || begin(&starter))?;
-    let keeper = core.clone();
     std::thread::Builder::new()
         .name("stock".into())
         .spawn(move || stock::keep(&keeper))?;
@@ -51,7 +50,7 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
 /// Begins jobs as soon as they can.
 fn begin(core: &Weak<Core>) {
     while let Some(core) = core.upgrade() {
-        if core.stopping.load(Ordering::Relaxed) {
+        if core.scheduler.is_stopping() {
             return;
         }
         if core.scheduler.wait_for_start(TICK)
@@ -66,7 +65,7 @@ fn tick(core: &Weak<Core>, mut look: impl FnMut(&Arc<Core>)) {
     loop {
         std::thread::sleep(TICK);
         let Some(core) = core.upgrade() else { return };
-        if core.stopping.load(Ordering::Relaxed) {
+        if core.scheduler.is_stopping() {
             return;
         }
         // It goes on whatever fails.
@@ -80,7 +79,7 @@ impl Core {
     fn look(self: &Arc<Self>) {
         self.expire();
         self.look_at_peers();
-        self.look_at_stock();
+        self.stock.look_at_stock();
     }
 
     /// What may take long, which no deadline waits for.

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -14,8 +13,8 @@ use cenote::PartyId;
 use cenote_service::job::{Digest, FailKind, JobId};
 use cenote_service::live::{AlarmKind, Happened};
 
-use super::{SHELVES, Shelves};
-use crate::core::{Core, LEADER};
+use super::{SHELVES, Stock};
+use crate::core::LEADER;
 use crate::failure::{self, Fault};
 use crate::message::Message;
 use crate::running_job::RunningJob;
@@ -69,40 +68,40 @@ enum Stage {
 }
 
 /// Keeps the stock of a service full, and counts again what others have said something of, until the service ends.
-pub(crate) fn keep(core: &Weak<Core>) {
+pub(crate) fn keep(stock: &Weak<Stock>) {
     // Only its own machine knows; without it jobs are slower while stock is made.
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::debug!(%error, "stock is made at the priority of jobs");
     }
-    while let Some(core) = core.upgrade() {
-        if core.stopping.load(Ordering::Relaxed) || core.stock.targets.is_empty() {
+    while let Some(stock) = stock.upgrade() {
+        if stock.scheduler.is_stopping() || stock.targets.is_empty() {
             return;
         }
         let step = AssertUnwindSafe(|| {
-            if let Some(shelf) = core.stock.take_news() {
-                core.put_back(shelf);
+            if let Some(shelf) = stock.take_news() {
+                stock.put_back(shelf);
             }
-            let next = match core.me() {
-                LEADER => core.propose_making(),
-                _ => core.stock.given(&core),
+            let next = match stock.me {
+                LEADER => stock.propose_making(),
+                _ => stock.given(),
             };
             match next {
-                Some((kind, order)) => core.carry_out(kind, order),
-                None => core.stock.rest(LOOK),
+                Some((kind, order)) => stock.carry_out(kind, order),
+                None => stock.rest(LOOK),
             }
         });
         if catch_unwind(step).is_err() {
             tracing::error!("the making of stock failed; the log says where");
-            if catch_unwind(AssertUnwindSafe(|| core.clear_making())).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| stock.clear_making())).is_err() {
                 tracing::error!("a shelf of stock is not used any more: its state is not known");
             }
-            drop(core);
+            drop(stock);
             std::thread::sleep(ANSWER);
         }
     }
 }
 
-impl Shelves {
+impl Stock {
     /// Bytes that are free on the disk of the shelves.
     pub(super) fn room(&self) -> u64 {
         let Some(store) = self.stores.first() else {
@@ -148,7 +147,7 @@ impl Shelves {
     }
 
     /// What this party is to make now, by the leader's word. What it waited for too long for is off.
-    fn given(&self, core: &Core) -> Option<(usize, Order)> {
+    fn given(&self) -> Option<(usize, Order)> {
         let mut state = self.state();
         let making = state.making.as_mut()?;
         match making.stage {
@@ -160,7 +159,7 @@ impl Shelves {
             Stage::Runs | Stage::Asked(_) => None,
             Stage::Agreed | Stage::Off => {
                 drop(state);
-                core.clear_making();
+                self.clear_making();
                 None
             }
         }
@@ -180,15 +179,15 @@ impl Shelves {
     }
 }
 
-impl Core {
+impl Stock {
     /// Asks the peers to make a piece, if one is wanted and nothing else is to be done. What all have agreed to.
     fn propose_making(&self) -> Option<(usize, Order)> {
         if !self.scheduler.queue().is_idle() {
             return None;
         }
-        let (kind, shelf, runs) = self.stock.next(self.me())?;
-        let parties = self.stock.targets[kind].kind.protocol().parties();
-        let peers = (0..parties).filter(|party| *party != self.me());
+        let (kind, shelf, runs) = self.next(self.me)?;
+        let parties = self.targets[kind].kind.protocol().parties();
+        let peers = (0..parties).filter(|party| *party != self.me);
         let there = |party: &u8| {
             self.peers
                 .get(*party)
@@ -197,13 +196,13 @@ impl Core {
         if !peers.clone().all(|party| there(&party)) {
             return None;
         }
-        let run = JobId::random(self.me()).ok()?;
+        let run = JobId::random(self.me).ok()?;
         if let Err(why) = self.reserve(run, kind, shelf, runs, Stage::Asked(peers.collect()), ANSWER) {
             tracing::debug!(why, "no stock is made");
-            self.stock.state().pace[kind].declined();
+            self.state().pace[kind].declined();
             return None;
         }
-        let stock = self.stock.targets[kind].digest;
+        let stock = self.targets[kind].digest;
         self.peers.tell_all(
             parties,
             &Message::Make {
@@ -218,14 +217,14 @@ impl Core {
             return Some((kind, order));
         }
         self.peers.tell_all(parties, &Message::Unready { run });
-        self.stock.state().pace[kind].declined();
+        self.state().pace[kind].declined();
         self.clear_making();
         None
     }
 
     /// What all peers have agreed to within a while, which is made from here on. What they have on that shelf they say again when it is over.
     fn wait_for_answers(&self, run: JobId) -> Option<Order> {
-        let mut guard = self.stock.state();
+        let mut guard = self.state();
         loop {
             let state = &mut *guard;
             let making = state.making.as_mut().filter(|making| making.order.run == run)?;
@@ -233,16 +232,16 @@ impl Core {
             match &making.stage {
                 Stage::Asked(missing) if missing.is_empty() => {
                     making.stage = Stage::Runs;
-                    let (order, stock) = (making.order.clone(), self.stock.targets[making.kind].digest);
+                    let (order, stock) = (making.order.clone(), self.targets[making.kind].digest);
                     for levels in state.there.values_mut() {
                         levels.remove(&(order.shelf, stock));
                     }
                     return Some(order);
                 }
-                Stage::Asked(_) if !left.is_zero() && !self.stopping.load(Ordering::Relaxed) => {}
+                Stage::Asked(_) if !left.is_zero() && !self.scheduler.is_stopping() => {}
                 _ => return None,
             }
-            let waited = self.stock.moved.wait_timeout(guard, left.min(LOOK));
+            let waited = self.moved.wait_timeout(guard, left.min(LOOK));
             guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -257,7 +256,7 @@ impl Core {
         stage: Stage,
         limit: Duration,
     ) -> Result<(), String> {
-        let stock = &self.stock;
+        let stock = self;
         let target = &stock.targets[kind];
         let of_order = |error: cenote::Error| error.to_string();
         let bytes = target.kind.traffic_bytes(runs).map_err(of_order)?;
@@ -273,7 +272,7 @@ impl Core {
         self.monitor.end_alarm(AlarmKind::Disk, "stock");
         let memory = target
             .kind
-            .memory_bytes(runs, PartyId(self.me()))
+            .memory_bytes(runs, PartyId(self.me))
             .map_err(of_order)?;
         let parties = target.kind.protocol().parties();
         let mut state = stock.state();
@@ -303,12 +302,12 @@ impl Core {
     /// Nothing is made any more: what it took is free. That a piece was not begun the leader hears before what is on that shelf: either it does not
     /// begin it, or it has forgotten the shelf by then.
     pub(super) fn clear_making(&self) {
-        let Some(making) = self.stock.state().making.take() else {
+        let Some(making) = self.state().making.take() else {
             return;
         };
         self.scheduler.queue().release(making.memory);
         self.scheduler.start_ready();
-        if self.me() != LEADER && !matches!(making.stage, Stage::Runs) {
+        if self.me != LEADER && !matches!(making.stage, Stage::Runs) {
             let run = making.order.run;
             self.peers.tell(LEADER, &Message::Unready { run });
         }
@@ -318,11 +317,11 @@ impl Core {
     /// The leader proposes that stock be made.
     pub(crate) fn hear_make(&self, from: u8, run: JobId, stock: Digest, shelf: u8, runs: u64) {
         let is_wanted = |kind: &usize| {
-            let has_place = |bulk| self.stock.has_place(bulk, *kind, runs);
+            let has_place = |bulk| self.has_place(bulk, *kind, runs);
             let place = from == LEADER && shelf < SHELVES && runs > 0;
-            place && has_place(self.stock.state().here[usize::from(shelf)][*kind].bulk)
+            place && has_place(self.state().here[usize::from(shelf)][*kind].bulk)
         };
-        let agreed = match self.stock.find(stock).filter(is_wanted) {
+        let agreed = match self.find(stock).filter(is_wanted) {
             Some(kind) => self.reserve(run, kind, shelf, runs, Stage::Agreed, WORD),
             None => {
                 self.monitor.refused(from);
@@ -341,7 +340,7 @@ impl Core {
 
     /// A peer agrees to make stock.
     pub(crate) fn hear_ready(&self, from: u8, run: JobId) {
-        self.stock.answer(run, |stage| {
+        self.answer(run, |stage| {
             if let Stage::Asked(missing) = stage {
                 missing.remove(&from);
             }
@@ -350,7 +349,7 @@ impl Core {
 
     /// A peer does not, or not any more, or the leader takes it back.
     pub(crate) fn hear_unready(&self, from: u8, run: JobId) {
-        self.stock.answer(run, |stage| match stage {
+        self.answer(run, |stage| match stage {
             Stage::Asked(_) => *stage = Stage::Off,
             Stage::Agreed if from == LEADER => *stage = Stage::Off,
             _ => {}
@@ -359,7 +358,7 @@ impl Core {
 
     /// The leader says that all have agreed.
     pub(crate) fn hear_go(&self, from: u8, run: JobId) {
-        self.stock.answer(run, |stage| {
+        self.answer(run, |stage| {
             if from == LEADER && matches!(stage, Stage::Agreed) {
                 *stage = Stage::Given;
             }
@@ -368,7 +367,7 @@ impl Core {
 
     /// A peer is gone, and with it what it makes and has.
     pub(crate) fn lose_stock(&self, peer: u8) {
-        let mut state = self.stock.state();
+        let mut state = self.state();
         state.there.remove(&peer);
         state.lacks_there.remove(&peer);
         state.words.remove(&peer);
@@ -385,16 +384,16 @@ impl Core {
             making.order.running.stop(FailKind::PeerLost, reason);
         }
         drop(state);
-        self.stock.moved.notify_all();
+        self.moved.notify_all();
     }
 
     /// Ends what is being made.
     pub(crate) fn stop_making(&self) {
-        if let Some(making) = &self.stock.state().making {
+        if let Some(making) = &self.state().making {
             let running = &making.order.running;
             running.stop(FailKind::Restarted, "the service was stopped");
         }
-        self.stock.moved.notify_all();
+        self.moved.notify_all();
     }
 
     /// Makes what all have agreed on.
@@ -404,7 +403,7 @@ impl Core {
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));
         let took = start.elapsed();
-        let mut state = self.stock.state();
+        let mut state = self.state();
         let pace = &mut state.pace[kind];
         match &made {
             Ok(Ok(())) => pace.made(order.runs, took),
@@ -422,7 +421,7 @@ impl Core {
     }
 
     fn make_piece(&self, kind: usize, order: &Order) -> cenote::Result<()> {
-        let kind = &self.stock.targets[kind].kind;
+        let kind = &self.targets[kind].kind;
         let Some(wires) = self.peers.wires.get() else {
             return Err(cenote::Error::Usage("there are no connections".into()));
         };
@@ -430,15 +429,15 @@ impl Core {
         let connections = wires.connections(&kind.protocol().topology(), &session, MEET)?;
         let connections = order.running.hold(connections);
         let traffic = Duration::from_secs(kind.traffic_bytes(order.runs)? / LEAST_RATE);
-        let limit = self.settings.phase_timeout.unwrap_or(PHASE + traffic);
-        let store = &self.stock.stores[usize::from(order.shelf)];
-        let me = PartyId(self.me());
+        let limit = self.phase_timeout.unwrap_or(PHASE + traffic);
+        let store = &self.stores[usize::from(order.shelf)];
+        let me = PartyId(self.me);
         kind.make(order.runs, me, connections, &session, limit, store)?;
         Ok(())
     }
 
     fn making_failed(&self, kind: usize, order: &Order, error: &cenote::Error, cuts: u32) {
-        let name = self.stock.targets[kind].kind.protocol().describe();
+        let name = self.targets[kind].kind.protocol().describe();
         if failure::kind(error) != FailKind::Cheating {
             let shelf = order.shelf;
             tracing::warn!(shelf, %error, "stock for protocol {name} could not be made; it is tried again");
@@ -453,7 +452,8 @@ impl Core {
             return;
         }
         let fault = Fault::of(error);
-        self.note_check(order.run, order.running.parties, None, &fault);
+        self.against
+            .note_check(order.run, order.running.parties, None, &fault);
         let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),

@@ -12,9 +12,8 @@ use cenote::runner::Connections;
 use cenote::stock::{ItemId, common};
 use cenote::{PartyId, Prepared, Result};
 
-use super::{SHELVES, Shelves, Store, Stored};
+use super::{SHELVES, Stock, Store, Stored};
 use crate::compiled::Compiled;
-use crate::core::Core;
 
 /// How long a job waits for a shelf that is still in use here.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,17 +29,17 @@ pub(crate) struct Wanted {
 
 /// A shelf that a job uses, until this is dropped.
 pub(crate) struct ShelfGuard {
-    core: Arc<Core>,
+    stock: Arc<Stock>,
     pub(crate) shelf: u8,
 }
 
 impl Drop for ShelfGuard {
     fn drop(&mut self) {
-        self.core.put_back(self.shelf);
+        self.stock.put_back(self.shelf);
     }
 }
 
-impl Shelves {
+impl Stock {
     /// The stock that would serve a job, if there is to be any.
     pub(crate) fn wanted(&self, compiled: &Compiled) -> Option<Wanted> {
         let ands = compiled.program()?.and_gates();
@@ -116,18 +115,18 @@ impl Shelves {
     }
 }
 
-impl Core {
+impl Stock {
     /// Chooses the shelf of a job that the leader begins, if one serves it.
     pub(crate) fn choose_shelf(self: &Arc<Self>, wanted: Option<Wanted>) -> Option<ShelfGuard> {
-        let shelf = self.stock.choose(self.me(), wanted?)?;
-        let core = Arc::clone(self);
-        Some(ShelfGuard { core, shelf })
+        let shelf = self.choose(self.me, wanted?)?;
+        let stock = Arc::clone(self);
+        Some(ShelfGuard { stock, shelf })
     }
 
     /// Takes the shelf that the leader names, unless it does not come free or there is no such.
     pub(crate) fn take_shelf(self: &Arc<Self>, shelf: u8) -> Option<ShelfGuard> {
-        self.stock.take(shelf).then(|| ShelfGuard {
-            core: Arc::clone(self),
+        self.take(shelf).then(|| ShelfGuard {
+            stock: Arc::clone(self),
             shelf,
         })
     }
@@ -141,7 +140,7 @@ impl Core {
     ) -> Result<Option<(Prepared, Store)>> {
         let found = on_shelf.and_then(|on_shelf| self.look_on_shelf(on_shelf.shelf, compiled));
         let items = found.as_ref().map_or(&[][..], |(_, _, items)| items);
-        let phases = connections.phases(self.settings.phase_timeout.unwrap_or(CHOICE));
+        let phases = connections.phases(self.phase_timeout.unwrap_or(CHOICE));
         phases.begin("the choice of stock");
         let common = common(connections, items)?;
         let suffices = |prepared: &Prepared| {
@@ -159,7 +158,7 @@ impl Core {
 
     /// What on a shelf serves a job, and with which parameters.
     fn look_on_shelf(&self, shelf: u8, compiled: &Compiled) -> Option<(Prepared, Store, Vec<Stored>)> {
-        let stock = &self.stock;
+        let stock = self;
         let (wanted, program) = (stock.wanted(compiled)?, compiled.program()?);
         let kind = &stock.targets[wanted.kind].kind;
         let store = stock.stores.get(usize::from(shelf))?;
@@ -174,7 +173,7 @@ impl Core {
                 Ok(items)
             };
             // The others wait for the choice meanwhile.
-            let until = Instant::now() + self.settings.phase_timeout.unwrap_or(CHOICE) / 3;
+            let until = Instant::now() + self.phase_timeout.unwrap_or(CHOICE) / 3;
             let ids = serving()?.into_iter().map(|stored| stored.item.id);
             let damaged = stock.damaged(shelf, ids, Some(until));
             let mut items = serving()?;

@@ -87,10 +87,10 @@ fn what_waited_for_the_memory_of_a_making_is_looked_at() {
     });
     let core = stop_clocks(&world, 1);
     let stock = core.stock.targets[0].digest;
-    core.hear_make(0, JobId([1; 16]), stock, 0, 1);
+    core.stock.hear_make(0, JobId([1; 16]), stock, 0, 1);
     assert!(core.stock.state().making.is_some());
     core.scheduler.wait_for_start(Duration::ZERO);
-    core.clear_making();
+    core.stock.clear_making();
     assert!(core.stock.state().making.is_none() && core.scheduler.wait_for_start(Duration::ZERO));
 }
 

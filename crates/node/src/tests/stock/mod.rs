@@ -120,7 +120,7 @@ fn lose(world: &World) {
             for stored in store.inventory().expect("read").items {
                 store.remove(&stored.item.id).expect("removed");
             }
-            node.core.put_back(shelf);
+            node.core.stock.put_back(shelf);
         }
     }
 }
@@ -193,8 +193,8 @@ fn what_is_on_a_shelf_is_told_before_anybody_takes_it() {
         }
         vec![message]
     })));
-    core.put_back(0);
-    core.tell_levels(2);
+    core.stock.put_back(0);
+    core.stock.tell_levels(2);
     // Statuses are told by the clock, too.
     let [told, free] = counts.map(|count| count.load(Ordering::Relaxed));
     assert!(told >= 3 && free == 0, "{told} {free}");
@@ -288,7 +288,7 @@ fn what_one_party_lacks_is_dropped_by_the_word_of_both_others_only() {
     let note = |party: u8, shelf: u8, id: cenote::stock::ItemId| {
         let path = store(party, shelf).path().join(id.to_string());
         std::fs::write(path.join("lacked-by-2"), "").expect("noted");
-        world.node(party).core.put_back(shelf);
+        world.node(party).core.stock.put_back(shelf);
     };
     note(0, 3, third);
     note(0, 4, fourth);
