@@ -54,18 +54,21 @@ impl Core {
         }
         let Some(binding) = binding else {
             // Without data nothing can be approved; a rule may still decline.
-            let ruling = self.policy().rule(&job.proposal, compiled.size, &mut Blank)?;
-            return self.abides(job, ruling);
+            let ruling = self
+                .policy
+                .read()
+                .rule(&job.proposal, compiled.size, &mut Blank)?;
+            return self.decline_if_ruled(job, ruling);
         };
         if let Work::Query(_) = &compiled.work {
             let rules = Rules {
-                policy: self.policy().clone(),
+                policy: self.policy.read().clone(),
                 size: compiled.size,
                 binding: binding.clone(),
             };
             let ruling = self.jobs.foresee(id, rules, Timestamp::now())?;
             if ruling.verdict != Verdict::Approve {
-                return self.abides(job, ruling);
+                return self.decline_if_ruled(job, ruling);
             }
             let approval = Approval {
                 binding: binding.clone(),
@@ -76,7 +79,7 @@ impl Core {
             }
         }
         // To look at tables takes a while, in which policy and past may have changed.
-        let policy = self.policy();
+        let policy = self.policy.read();
         let ruled = self
             .jobs
             .begin_rule(id, &policy, compiled.size, binding, Timestamp::now());
@@ -89,7 +92,7 @@ impl Core {
     }
 
     /// Declines if a ruling says so. Anything else is left to a person.
-    fn abides(self: &Arc<Self>, job: &Job, ruling: Ruling) -> Result<Job> {
+    fn decline_if_ruled(self: &Arc<Self>, job: &Job, ruling: Ruling) -> Result<Job> {
         if ruling.verdict != Verdict::Decline {
             return Ok(job.clone());
         }
@@ -305,10 +308,10 @@ impl Core {
     /// This party has decided on a job: the others are told, and the job goes on.
     pub(crate) fn decided(self: &Arc<Self>, job: &Job) {
         if let Some(word) = self.word_on(job) {
-            self.tell_all(job.proposal.parties, &word);
+            self.peers.tell_all(job.proposal.parties, &word);
         }
         self.changed(job);
-        self.goes_on(job);
+        self.queue_approved(job);
     }
 
     /// What this party says of its decision on a job.
@@ -329,15 +332,16 @@ impl Core {
     /// Takes a job back.
     pub(crate) fn cancel(self: &Arc<Self>, id: JobId, by: Actor) -> Result<Job> {
         let job = self.jobs.cancel(id, by, Timestamp::now())?;
-        self.tell_all(job.proposal.parties, &Message::Cancel { job: id });
+        self.peers
+            .tell_all(job.proposal.parties, &Message::Cancel { job: id });
         self.changed(&job);
         Ok(job)
     }
 
     /// A job is to end here. One that runs is stopped, and is done all the same if it has its outputs by then.
     pub(crate) fn give_up(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
-        let flight = lock(&self.desk).flight(id);
-        if !flight.is_some_and(|flight| flight.stop(kind, reason.clone())) {
+        let running = self.scheduler.queue().running(id);
+        if !running.is_some_and(|running| running.stop(kind, reason.clone())) {
             self.fail(id, kind, reason);
         }
     }
@@ -346,7 +350,7 @@ impl Core {
     pub(crate) fn fail(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
         match self.jobs.fail(id, kind, reason, Timestamp::now()) {
             Ok(job) => {
-                self.tell_all(job.proposal.parties, &failed(id, kind));
+                self.peers.tell_all(job.proposal.parties, &failed(id, kind));
                 self.changed(&job);
             }
             // It has ended in another way meanwhile.
@@ -358,14 +362,14 @@ impl Core {
     /// A peer says something of a job.
     pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote, message: Message) {
         if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
-            let flight = lock(&self.desk).flight(id);
-            if flight.is_some_and(|flight| from < flight.parties && flight.hear(from, &says)) {
+            let running = self.scheduler.queue().running(id);
+            if running.is_some_and(|running| from < running.parties && running.hear(from, &says)) {
                 return;
             }
         }
         // A word on what is not known is not worth a write.
         if !lock(&self.open).contains_key(&id) && matches!(self.jobs.get(id), Err(Error::NoJob(_))) {
-            let Some(peer) = self.peer(from) else { return };
+            let Some(peer) = self.peers.get(from) else { return };
             peer.known().keep_early(id, message);
             // Its proposal may have been recorded meanwhile.
             if lock(&self.open).contains_key(&id) {
@@ -379,23 +383,23 @@ impl Core {
             Ok(jobs) => {
                 jobs.iter().for_each(|job| self.changed(job));
                 if let Some(job) = jobs.last().filter(|job| job.state == State::Queued) {
-                    self.line_up(job);
+                    self.enqueue(job);
                 }
             }
             Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => self.tell_end(from, id),
             // Said before, or nothing that it may say: nothing has changed.
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
             Err(error @ Error::OtherProposal { .. }) => {
-                lock(&self.tally).refused(from);
-                if let Some(unsaid) = self.line_on(from) {
+                self.monitor.refused(from);
+                if let Some(unsaid) = self.peers.line_on(from) {
                     tracing::warn!(from, %error, unsaid, "a peer's word is refused");
                 }
                 let what = "a decision on another proposal than this party has".into();
-                self.tell(from, &Message::Unclear { what });
+                self.peers.tell(from, &Message::Unclear { what });
             }
             Err(error) => {
                 tracing::error!(from, job = %id, %error, "a peer's word cannot be recorded");
-                if let Some(peer) = self.peer(from) {
+                if let Some(peer) = self.peers.get(from) {
                     peer.known().behind = true;
                 }
             }
@@ -403,7 +407,7 @@ impl Core {
     }
 
     /// A job that may have come into a state from which this party moves it on.
-    pub(crate) fn goes_on(self: &Arc<Self>, job: &Job) {
+    pub(crate) fn queue_approved(self: &Arc<Self>, job: &Job) {
         if job.state.name() != StateName::Approved {
             return;
         }
@@ -411,7 +415,7 @@ impl Core {
         match self.jobs.queue(id, Timestamp::now()) {
             Ok(job) => {
                 self.changed(&job);
-                self.line_up(&job);
+                self.enqueue(&job);
             }
             Err(Error::NoTransition { .. }) => {}
             Err(error) => tracing::error!(job = %id, %error, "a job cannot be queued; it is tried again"),
@@ -435,7 +439,7 @@ impl Core {
             Err(_) => return,
         };
         if let Some(message) = message {
-            self.tell(to, &message);
+            self.peers.tell(to, &message);
         }
     }
 }

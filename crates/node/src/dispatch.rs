@@ -12,21 +12,19 @@ use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
-use crate::core::{Core, LEADER, lock};
-use crate::desk::Limits;
-use crate::message::{Message, Standing};
+use crate::core::{Core, LEADER};
+use crate::message::{JobStatus, Message};
 use crate::names;
 use crate::peer::{Greeting, Hello};
+use crate::queue::Limits;
 use crate::wires::{Hear, LONGEST};
 
 /// Threads of a peer.
-pub(crate) const LANES: usize = 4;
+pub(crate) const WORKERS: usize = 4;
 /// Messages that wait for one.
 const WAITING: usize = 1024;
 /// Jobs of which a peer says where they stand, for which as much is done as for what it says of its stock.
 const AT_ONCE: usize = 10;
-/// Bytes of a peer's messages that wait.
-const WAITING_BYTES: usize = 16 << 20;
 
 /// Something to do for a peer.
 pub(crate) enum Task {
@@ -35,17 +33,17 @@ pub(crate) enum Task {
     /// Its connection has come up.
     Up,
     /// Both say again where their jobs stand.
-    Standings,
+    Statuses,
 }
 
 /// Starts the threads of a peer. They end when what is sent to them can come from nobody any more.
-pub(crate) fn lanes(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSender<Task>>> {
-    (0..LANES)
-        .map(|lane| {
+pub(crate) fn workers(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSender<Task>>> {
+    (0..WORKERS)
+        .map(|worker| {
             let (sender, tasks) = sync_channel(WAITING);
             let core = core.clone();
             std::thread::Builder::new()
-                .name(format!("peer-{peer}-{lane}"))
+                .name(format!("peer-{peer}-{worker}"))
                 .spawn(move || serve(&core, peer, &tasks))?;
             Ok(sender)
         })
@@ -62,20 +60,20 @@ fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
                 std::thread::sleep(turn);
                 *bytes
             }
-            Task::Up | Task::Standings => 0,
+            Task::Up | Task::Statuses => 0,
         };
         let Some(core) = core.upgrade() else { return };
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Message(message, _) => core.obey(peer, message),
             Task::Up => core.greet(peer),
-            Task::Standings => core.tell_standings(peer),
+            Task::Statuses => core.tell_statuses(peer),
         }));
-        if let Some(known) = core.peer(peer) {
+        if let Some(known) = core.peers.get(peer) {
             let mut known = known.known();
             known.waiting = known.waiting.saturating_sub(bytes);
         }
         if done.is_err() {
-            lock(&core.tally).refused(peer);
+            core.monitor.refused(peer);
             tracing::error!(peer, "something that a peer asked for failed; the log says where");
         }
     }
@@ -100,7 +98,7 @@ impl Hear for Ears {
 
 impl Core {
     fn take_message(self: &Arc<Self>, from: u8, bytes: &[u8]) {
-        let Some(peer) = self.peer(from) else { return };
+        let Some(peer) = self.peers.get(from) else { return };
         let parsed = if bytes.len() > LONGEST {
             Err(format!("a message of {} bytes", bytes.len()))
         } else {
@@ -131,29 +129,30 @@ impl Core {
             }
             Ok(_) if !peer.known().is_with_us() => {}
             // What is said of a job comes after the job where it has come before.
-            Ok(Message::Standings { jobs }) => {
+            Ok(Message::Statuses { jobs }) => {
                 let all = jobs.len();
-                for lane in 0..LANES {
-                    let of_lane = |standing: &&Standing| lane_of(standing.job) == lane;
-                    let jobs: Vec<Standing> = jobs.iter().filter(of_lane).cloned().collect();
+                for worker in 0..WORKERS {
+                    let of_worker = |status: &&JobStatus| worker_of(status.job) == worker;
+                    let jobs: Vec<JobStatus> = jobs.iter().filter(of_worker).cloned().collect();
                     if !jobs.is_empty() {
                         let share = (bytes.len() * jobs.len()).div_ceil(all);
-                        self.put(from, lane, Task::Message(Message::Standings { jobs }, share));
+                        self.peers
+                            .put(from, worker, Task::Message(Message::Statuses { jobs }, share));
                     }
                 }
             }
             Ok(message) => {
-                let lane = message.job().map_or(0, lane_of);
-                self.put(from, lane, Task::Message(message, bytes.len()));
+                let worker = message.job().map_or(0, worker_of);
+                self.peers.put(from, worker, Task::Message(message, bytes.len()));
             }
             Err(what) => {
-                lock(&self.tally).refused(from);
+                self.monitor.refused(from);
                 // As often as proposals, so that it cannot make this party talk without end.
                 if peer.known().bucket.take(Instant::now()) {
-                    if let Some(unsaid) = self.line_on(from) {
+                    if let Some(unsaid) = self.peers.line_on(from) {
                         tracing::warn!(from, what, unsaid, "a peer is not understood");
                     }
-                    self.tell(from, &Message::Unclear { what });
+                    self.peers.tell(from, &Message::Unclear { what });
                 }
             }
         }
@@ -161,7 +160,7 @@ impl Core {
 
     /// A peer says what it is, perhaps again and again.
     fn hear_hello(&self, from: u8, hello: Hello) {
-        let Some(peer) = self.peer(from) else { return };
+        let Some(peer) = self.peers.get(from) else { return };
         let differs = hello.differs.clone();
         let is_new = {
             let mut known = peer.known();
@@ -176,17 +175,17 @@ impl Core {
             is_new
         };
         match differs {
-            None => self.calm(AlarmKind::PeerLost, &from.to_string()),
+            None => self.monitor.end_alarm(AlarmKind::PeerLost, &from.to_string()),
             Some(differs) if is_new => {
-                if let Some(unsaid) = self.line_on(from) {
+                if let Some(unsaid) = self.peers.line_on(from) {
                     tracing::error!(from, differs, unsaid, "nothing can be done with a peer");
                 }
             }
             Some(_) => {}
         }
         if is_new {
-            self.announcer.tell(&Happened::Peer { party: from });
-            self.pump();
+            self.monitor.tell(&Happened::Peer { party: from });
+            self.scheduler.start_ready();
         }
     }
 
@@ -194,40 +193,20 @@ impl Core {
     /// bytes: meanwhile what else it says waits too.
     fn turn(&self, from: u8, message: &Message) -> Duration {
         let work = match message {
-            Message::Standings { jobs } => 1 + jobs.len() / AT_ONCE,
+            Message::Statuses { jobs } => 1 + jobs.len() / AT_ONCE,
             Message::Levels { .. }
             | Message::Compare { .. }
             | Message::Lacking { .. }
             | Message::Make { .. } => 1,
             _ => return Duration::ZERO,
         };
-        self.peer(from).map_or(Duration::ZERO, |peer| {
+        self.peers.get(from).map_or(Duration::ZERO, |peer| {
             peer.known().rounds.owe(work as f64, Instant::now())
         })
     }
 
-    /// Gives a peer's thread something to do, if it has room.
-    pub(crate) fn put(&self, peer: u8, lane: usize, task: Task) {
-        let lanes = self.lanes.get().and_then(|lanes| lanes.get(usize::from(peer)));
-        let (Some(lane), Some(known)) = (lanes.and_then(|lanes| lanes.get(lane)), self.peer(peer)) else {
-            return;
-        };
-        let mut known = known.known();
-        let bytes = match &task {
-            Task::Message(_, bytes) => *bytes,
-            Task::Up | Task::Standings => 0,
-        };
-        if known.waiting + bytes > WAITING_BYTES || lane.try_send(task).is_err() {
-            known.behind = true;
-            drop(known);
-            lock(&self.tally).refused(peer);
-        } else {
-            known.waiting += bytes;
-        }
-    }
-
     fn take_link(self: &Arc<Self>, party: u8, up: bool) {
-        let Some(peer) = self.peer(party) else { return };
+        let Some(peer) = self.peers.get(party) else { return };
         {
             let mut known = peer.known();
             known.up = up;
@@ -238,19 +217,19 @@ impl Core {
         }
         tracing::info!(peer = party, up, "link");
         if up {
-            self.put(party, 0, Task::Up);
+            self.peers.put(party, 0, Task::Up);
         } else {
-            self.lose_stock(party);
-            let flights = lock(&self.desk).flights();
-            for flight in flights {
-                if party < flight.parties {
+            self.stock.lose_stock(party);
+            let all_running = self.scheduler.queue().all_running();
+            for running in all_running {
+                if party < running.parties {
                     let reason = format!("the connection to party {party} was lost");
-                    flight.stop(FailKind::PeerLost, reason);
+                    running.stop(FailKind::PeerLost, reason);
                 }
             }
         }
-        self.announcer.tell(&Happened::Peer { party });
-        self.pump();
+        self.monitor.tell(&Happened::Peer { party });
+        self.scheduler.start_ready();
     }
 
     /// Does what a peer says.
@@ -283,32 +262,32 @@ impl Core {
                 self.hear(from, job, Remote::Fail { kind, reason }, again);
             }
             Message::Start { job, shelf } if from == LEADER => self.hear_start(from, job, shelf),
-            Message::Levels { levels, lacks } => self.hear_levels(from, levels, lacks),
-            Message::Compare { shelf, items } => self.hear_compare(from, shelf, &items),
-            Message::Lacking { shelf, items } => self.hear_lacking(from, shelf, &items),
+            Message::Levels { levels, lacks } => self.stock.hear_levels(from, levels, lacks),
+            Message::Compare { shelf, items } => self.stock.hear_compare(from, shelf, &items),
+            Message::Lacking { shelf, items } => self.stock.hear_lacking(from, shelf, &items),
             Message::Make {
                 run,
                 stock,
                 shelf,
                 runs,
-            } => self.hear_make(from, run, stock, shelf, runs),
-            Message::Ready { run } => self.hear_ready(from, run),
-            Message::Unready { run } => self.hear_unready(from, run),
-            Message::Go { run } => self.hear_go(from, run),
+            } => self.stock.hear_make(from, run, stock, shelf, runs),
+            Message::Ready { run } => self.stock.hear_ready(from, run),
+            Message::Unready { run } => self.stock.hear_unready(from, run),
+            Message::Go { run } => self.stock.hear_go(from, run),
             Message::Start { .. } => {
-                lock(&self.tally).refused(from);
+                self.monitor.refused(from);
                 let what = "a beginning that only the leader decides on".into();
-                self.tell(from, &Message::Unclear { what });
+                self.peers.tell(from, &Message::Unclear { what });
             }
-            Message::Standings { jobs } => {
-                for standing in &jobs {
-                    self.hear_standing(from, standing);
+            Message::Statuses { jobs } => {
+                for status in &jobs {
+                    self.hear_status(from, status);
                 }
             }
             Message::Ask { job } => self.hear_ask(from, job),
             Message::Unclear { what } => {
                 let what = plain(&what, 200);
-                if let Some(unsaid) = self.line_on(from) {
+                if let Some(unsaid) = self.peers.line_on(from) {
                     tracing::warn!(from, what, unsaid, "a peer did not understand");
                 }
             }
@@ -316,6 +295,6 @@ impl Core {
     }
 }
 
-fn lane_of(job: JobId) -> usize {
-    usize::from(job.0[0]) % LANES
+fn worker_of(job: JobId) -> usize {
+    usize::from(job.0[0]) % WORKERS
 }

@@ -9,7 +9,6 @@ use cenote_service::live::{
 use cenote_service::{Error, Job, Result, Timestamp};
 use zeroize::Zeroizing;
 
-use crate::core::lock;
 use crate::message::Message;
 use crate::node::Node;
 
@@ -53,7 +52,7 @@ impl Live for Node {
             .core
             .jobs
             .decline(job, reason.clone(), by, Timestamp::now())?;
-        self.core.tell_all(
+        self.core.peers.tell_all(
             job.proposal.parties,
             &Message::Decline {
                 job: job.proposal.id,
@@ -91,7 +90,8 @@ impl Live for Node {
 
     fn peers(&self) -> Vec<Peer> {
         let parties = 0..self.core.settings.names.len() as u8;
-        let peers = parties.filter_map(|party| Some((party, self.core.peer(party)?, self.core.wires.get()?)));
+        let peers = parties
+            .filter_map(|party| Some((party, self.core.peers.get(party)?, self.core.peers.wires.get()?)));
         peers
             .map(|(party, peer, wires)| {
                 let facts = wires.facts(party);
@@ -103,7 +103,7 @@ impl Live for Node {
                 };
                 Peer {
                     party,
-                    name: self.core.name(party).to_owned(),
+                    name: self.core.peers.name(party).to_owned(),
                     address: facts.address,
                     link,
                     since: facts.since,
@@ -117,31 +117,33 @@ impl Live for Node {
     }
 
     fn settle(&self, peer: u8, by: Actor) -> Result<bool> {
-        Ok(self.core.settle(peer, by)?.is_some())
+        Ok(self.core.against.settle(peer, by)?.is_some())
     }
 
     fn stock(&self) -> Vec<Stock> {
-        self.core.show_stock()
+        self.core.stock.show_stock()
     }
 
     fn running(&self) -> Vec<Running> {
-        lock(&self.core.desk)
-            .flights()
+        self.core
+            .scheduler
+            .queue()
+            .all_running()
             .iter()
-            .map(|flight| flight.running())
+            .map(|running| running.shown())
             .collect()
     }
 
     fn alarms(&self) -> Vec<Alarm> {
-        lock(&self.core.alarms).all()
+        self.core.monitor.alarms()
     }
 
     fn counts(&self) -> Counts {
-        lock(&self.core.tally).counts()
+        self.core.monitor.counts()
     }
 
     fn listen(&self) -> Listener {
-        self.core.announcer.listen()
+        self.core.monitor.listen()
     }
 
     fn ready(&self) -> std::result::Result<(), String> {
@@ -152,8 +154,8 @@ impl Live for Node {
         };
         self.core.jobs.list(request).map_err(|error| error.to_string())?;
         let away = |party: u8| {
-            let known = self.core.peer(party)?.known();
-            let name = self.core.name(party);
+            let known = self.core.peers.get(party)?.known();
+            let name = self.core.peers.name(party);
             (!known.is_with_us()).then(|| match known.differs() {
                 Some(differs) => format!("party {party} ({name}), since {differs}"),
                 None => format!("party {party} ({name})"),

@@ -17,7 +17,7 @@ pub(crate) const VERSION: u32 = 7;
 pub(crate) const PIECE: usize = 128 << 10;
 
 /// Jobs in a message of their states.
-pub(crate) const STANDINGS: usize = 1000;
+pub(crate) const STATUSES: usize = 1000;
 
 /// Amounts of stock in a message.
 pub(crate) const LEVELS: usize = ServiceConfig::KINDS * SHELVES as usize;
@@ -161,9 +161,9 @@ pub(crate) enum Message {
         run: JobId,
     },
     /// Where unfinished jobs stand at the sender.
-    Standings {
+    Statuses {
         /// The jobs.
-        jobs: Vec<Standing>,
+        jobs: Vec<JobStatus>,
     },
     /// The sender does not know a job of the receiver's, and asks to be asked.
     Ask {
@@ -206,7 +206,7 @@ pub(crate) struct Lack {
 /// Where a job stands at the one who says so.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Standing {
+pub(crate) struct JobStatus {
     /// The job.
     pub(crate) job: JobId,
     /// The digest of its proposal.
@@ -246,8 +246,8 @@ impl Message {
             Message::Hello { names, .. } if !are_few(names) => {
                 return Err("more or longer names of parties than there are".into());
             }
-            Message::Standings { jobs } if jobs.len() > STANDINGS => {
-                return Err(format!("the standings of {} jobs in one message", jobs.len()));
+            Message::Statuses { jobs } if jobs.len() > STATUSES => {
+                return Err(format!("the statuses of {} jobs in one message", jobs.len()));
             }
             Message::Levels { levels, .. } if levels.len() > LEVELS => {
                 return Err(format!("{} amounts of stock in one message", levels.len()));
@@ -276,7 +276,7 @@ impl Message {
             Message::Hello { .. }
             | Message::Want { .. }
             | Message::Piece { .. }
-            | Message::Standings { .. }
+            | Message::Statuses { .. }
             | Message::Levels { .. }
             | Message::Compare { .. }
             | Message::Lacking { .. }
@@ -358,7 +358,7 @@ mod tests {
             Ok(Message::Fail { reason, .. }) => assert!(reason.starts_with("[2Jx") && reason.len() == REASON),
             other => panic!("{other:?}"),
         }
-        let empty = Message::Standings { jobs: Vec::new() };
+        let empty = Message::Statuses { jobs: Vec::new() };
         assert_eq!(Message::parse(&empty.to_bytes()), Ok(empty));
     }
 
@@ -371,7 +371,7 @@ mod tests {
             text: "\u{1}".repeat(PIECE),
         };
         assert!(piece.to_bytes().len() <= crate::wires::LONGEST);
-        let standing = Standing {
+        let status = JobStatus {
             job: JobId([0; 16]),
             proposal: Digest([0; 32]),
             proposer: 255,
@@ -379,8 +379,8 @@ mod tests {
             approved: false,
             deadline: Timestamp::from_millis(u64::MAX),
         };
-        let all = Message::Standings {
-            jobs: vec![standing; STANDINGS],
+        let all = Message::Statuses {
+            jobs: vec![status; STATUSES],
         };
         assert!(all.to_bytes().len() <= crate::wires::LONGEST);
         let level = Level {

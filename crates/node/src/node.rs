@@ -4,28 +4,30 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
 use cenote_service::audit::Event;
-use cenote_service::job::{Digest, FailKind, Job, Settings as JobSettings, StateName};
-use cenote_service::live::Announcer;
-use cenote_service::{Database, Jobs, Pending, Policy, ResultKey, Timestamp, Tokens};
+use cenote_service::job::{FailKind, Job, Settings as JobSettings, StateName};
 
-use crate::core::{Aloft, Core, Starts, lock};
-use crate::counts::{Alarms, Tally};
+use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp, Tokens};
+
+use crate::core::Core;
+
 use crate::data::{Folder, Posted};
-use crate::desk::Desk;
-use crate::dispatch::{Ears, lanes};
+use crate::dispatch::{Ears, workers};
 use crate::error::Error;
-use crate::peer::Peer;
+use crate::monitor::Monitor;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
 use crate::programs::Programs;
+use crate::scheduler::Scheduler;
 use crate::settings::Settings;
-use crate::stock::Shelves;
+use crate::stock::Stock;
 use crate::tick;
+use crate::unsettled::AgainstPeers;
 use crate::wires::{Hear, Wires, trunks};
 
 /// A service that is up. It ends with [`Node::stop`]; dropped without that, as when its process is killed.
@@ -61,29 +63,32 @@ impl Node {
         )?;
         let folder = |name: &str| settings.folder.join(name);
         let jobs = Jobs::new(database.clone(), JobSettings::new(settings.me));
+        let monitor = Arc::new(Monitor::default());
+        let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
+        let scheduler = Arc::new(Scheduler::new(settings.me, settings.limits()));
+        let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
+        let against = Arc::new(AgainstPeers {
+            me: settings.me,
+            database: database.clone(),
+            jobs: jobs.clone(),
+            policy: Arc::clone(&policy),
+            peers: Arc::clone(&peers),
+            monitor: Arc::clone(&monitor),
+        });
+        let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
         let core = Arc::new(Core {
             since: now,
             key: ResultKey::open(database.folder())?,
             programs: Programs::open(&folder("programs"), settings.me).map_err(Error::Machine)?,
             data: Folder::open(&settings.data).map_err(Error::Machine)?,
             posted: Posted::open(&folder("posted")).map_err(Error::Machine)?,
-            policy: RwLock::new(policy),
-            announcer: Announcer::default(),
-            tally: Mutex::new(Tally::default()),
-            alarms: Mutex::new(Alarms::default()),
-            desk: Mutex::new(Desk::new(settings.me, settings.limits())),
-            stock: Shelves::open(settings.me, &settings.stock)?,
+            policy,
+            against,
+            peers,
+            monitor,
+            scheduler,
+            stock: Arc::new(stock),
             open: Mutex::new(BTreeMap::new()),
-            peers: settings
-                .names
-                .iter()
-                .map(|_| Peer::new(settings.proposals_a_second))
-                .collect(),
-            lanes: OnceLock::new(),
-            wires: OnceLock::new(),
-            stopping: AtomicBool::new(false),
-            aloft: Aloft::default(),
-            starts: Starts::default(),
             approving: Mutex::default(),
             trying: Mutex::default(),
             database,
@@ -91,21 +96,21 @@ impl Node {
             settings,
         });
         let open = core.resume()?;
-        core.look_at_unsettled();
+        core.against.look_at_unsettled();
         let weak = Arc::downgrade(&core);
-        let all = (0..core.settings.names.len() as u8).map(|peer| lanes(&weak, peer));
+        let all = (0..core.settings.names.len() as u8).map(|peer| workers(&weak, peer));
         let all = all.collect::<std::io::Result<Vec<_>>>();
         let machine =
             |error: std::io::Error| Error::Machine(format!("there are no threads for peers: {error}"));
-        let _ = core.lanes.set(all.map_err(machine)?);
+        let _ = core.peers.workers.set(all.map_err(machine)?);
         let wires = join(Arc::new(Ears(weak)))?;
-        let _ = core.wires.set(wires);
+        let _ = core.peers.wires.set(wires);
         tick::start(&core).map_err(machine)?;
         // Reading their programs takes time, which deadlines and other jobs do not wait for.
         let weak = Arc::downgrade(&core);
         std::thread::Builder::new()
             .name("resume".into())
-            .spawn(move || go_on(&weak, open))
+            .spawn(move || resume_jobs(&weak, open))
             .map_err(machine)?;
         Ok(Node { core })
     }
@@ -143,12 +148,12 @@ impl Node {
     pub fn reload_policy(&self) -> Result<(), Error> {
         let policy = read_policy(&self.core.settings)?;
         let digest = policy.digest();
-        let (before, asked) = self.core.follow(policy)?;
+        let (before, asked) = self.core.policy.follow(policy)?;
         if let Err(error) = asked.wait() {
-            self.core.go_back(before, digest);
+            self.core.policy.go_back(before, digest);
             return Err(error.into());
         }
-        self.core.look_at_unsettled();
+        self.core.against.look_at_unsettled();
         tracing::info!(%digest, "the policy was read");
         Ok(())
     }
@@ -156,24 +161,24 @@ impl Node {
     /// Ends the service: what runs fails at all parties, what waits goes on when it comes up again. Takes at most `limit`, and a little.
     pub fn stop(&self, limit: Duration) {
         let core = &self.core;
-        core.stopping.store(true, Ordering::Relaxed);
-        lock(&core.desk).close();
-        let (start, flights) = (Instant::now(), lock(&core.desk).flights());
+        core.scheduler.stop();
+        core.scheduler.queue().close();
+        let (start, all_running) = (Instant::now(), core.scheduler.queue().all_running());
         let why = (FailKind::Restarted, "the service was stopped");
-        for flight in &flights {
-            flight.stop(why.0, why.1);
+        for running in &all_running {
+            running.stop(why.0, why.1);
         }
-        core.stop_making();
+        core.stock.stop_making();
         // Those that meet do not see it, and to record their end may take a while.
-        for flight in flights {
-            if start.elapsed() < limit && flight.stranded().is_some() {
-                core.fail(flight.job, why.0, why.1.into());
+        for running in all_running {
+            if start.elapsed() < limit && running.stopped_before_meeting().is_some() {
+                core.fail(running.job, why.0, why.1.into());
             }
         }
-        if !core.wait_landed(limit) {
+        if !core.scheduler.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
-        if let Some(wires) = core.wires.get() {
+        if let Some(wires) = core.peers.wires.get() {
             wires.stop();
         }
     }
@@ -187,11 +192,11 @@ fn read_policy(settings: &Settings) -> Result<Policy, Error> {
 }
 
 /// Moves unfinished jobs on, those first that nobody decides on any more.
-fn go_on(core: &Weak<Core>, mut open: Vec<Job>) {
+fn resume_jobs(core: &Weak<Core>, mut open: Vec<Job>) {
     open.sort_by_key(|job| job.state.name() == StateName::Proposed);
     for job in &open {
         let Some(core) = core.upgrade() else { return };
-        if core.stopping.load(Ordering::Relaxed) {
+        if core.scheduler.is_stopping() {
             return;
         }
         let moves = || {
@@ -206,34 +211,6 @@ fn go_on(core: &Weak<Core>, mut open: Vec<Job>) {
 }
 
 impl Core {
-    /// This policy decides from here on. Gives the one before, and the line on this one in the audit log, which was asked for after all that the one
-    /// before has decided and before all that this one does.
-    fn follow(&self, policy: Policy) -> cenote_service::Result<(Policy, Pending<()>)> {
-        let digest = policy.digest();
-        let mut place = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        let asked = self
-            .database
-            .begin_audit(Timestamp::now(), Event::Policy { digest })?;
-        Ok((std::mem::replace(&mut *place, policy), asked))
-    }
-
-    /// A policy that was not recorded decides no more, unless another has followed already. Its line may be recorded yet: then that on the one before comes
-    /// after it.
-    fn go_back(&self, before: Policy, unrecorded: Digest) {
-        let mut place = self.policy.write().unwrap_or_else(PoisonError::into_inner);
-        if place.digest() != unrecorded {
-            return;
-        }
-        let digest = before.digest();
-        *place = before;
-        if let Err(error) = self
-            .database
-            .begin_audit(Timestamp::now(), Event::Policy { digest })
-        {
-            tracing::error!(%error, "which policy decides cannot be noted in the audit log");
-        }
-    }
-
     /// What a restart means for the jobs of the record. Gives those that go on.
     fn resume(self: &Arc<Self>) -> Result<Vec<Job>, Error> {
         let (failed, open) = self.jobs.restart(Timestamp::now())?;
@@ -256,8 +233,8 @@ impl Core {
                     tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
                 }
             }
-            StateName::Approved => self.goes_on(job),
-            StateName::Queued => self.line_up(job),
+            StateName::Approved => self.queue_approved(job),
+            StateName::Queued => self.enqueue(job),
             _ => {}
         }
     }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::{Digest, JobId, Proposal};
 
-use crate::desk::Limits;
 use crate::message::Message;
 use crate::programs::LARGEST;
+use crate::queue::Limits;
 
 /// Messages on jobs that are not known yet, at most: a third party's word may be quicker than the proposer's.
 const EARLY: usize = 500;

@@ -12,7 +12,7 @@ use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::Compiled;
-use crate::core::{Brief, Core, lock};
+use crate::core::{Core, OpenJob, lock};
 use crate::message::Message;
 use crate::peer::Piece;
 
@@ -85,7 +85,7 @@ impl Core {
         });
         let approval = approval.transpose()?;
         self.keep(&compiled).map_err(Error::Proposal)?;
-        let policy = self.policy();
+        let policy = self.policy.read();
         let rules = match &approval {
             Some(_) => None,
             None => self.rules_for(&policy, &proposal, &compiled),
@@ -119,7 +119,8 @@ impl Core {
     fn propose_to_peers(&self, job: &Job) {
         self.remember(job);
         let proposal = Box::new(job.proposal.clone());
-        self.tell_all(job.proposal.parties, &Message::Propose { proposal });
+        self.peers
+            .tell_all(job.proposal.parties, &Message::Propose { proposal });
     }
 
     /// The idempotency key of a submission as all parties know it: each submitter here has keys of its own.
@@ -158,14 +159,14 @@ impl Core {
 
     /// Keeps a program, and those that unfinished jobs need.
     fn keep(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|brief| brief.program).collect();
+        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|open| open.program).collect();
         self.programs.keep(compiled, |digest| needed.contains(&digest))
     }
 
     /// Sees that a job can ever run here.
     pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
         let memory = compiled.memory_at(self.me());
-        lock(&self.desk).refusal(memory).map_or(Ok(()), Err)
+        self.scheduler.queue().refusal(memory).map_or(Ok(()), Err)
     }
 
     /// The program of a job.
@@ -192,7 +193,7 @@ impl Core {
             Ok(known) if known.digest == proposal.digest() => {
                 if known.state.name().is_open() {
                     if let Some(word) = self.word_on(&known) {
-                        self.tell(from, &word);
+                        self.peers.tell(from, &word);
                     }
                 } else {
                     self.tell_end(from, proposal.id);
@@ -203,7 +204,7 @@ impl Core {
             Err(Error::NoJob(_)) => {}
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         }
-        let Some(peer) = self.peer(from) else { return };
+        let Some(peer) = self.peers.get(from) else { return };
         if !peer.known().bucket.take(Instant::now()) {
             return self.put_off(from, &proposal, "too many proposals in a short time");
         }
@@ -216,7 +217,7 @@ impl Core {
             Ok(None) => {
                 let waits = peer.known().wait_for(proposal.clone());
                 match waits {
-                    Some(true) => self.tell(from, &Message::Want { program, at: 0 }),
+                    Some(true) => self.peers.tell(from, &Message::Want { program, at: 0 }),
                     Some(false) => {}
                     None => self.put_off(from, &proposal, "too many proposals wait for their programs"),
                 }
@@ -253,7 +254,7 @@ impl Core {
         // What this machine has is nobody else's business.
         let fits = self.fits(compiled).and_then(|()| self.has_room_to_keep(compiled));
         if let Err(reason) = fits {
-            if let Some(unsaid) = self.line_on(from) {
+            if let Some(unsaid) = self.peers.line_on(from) {
                 tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal cannot be taken");
             }
             return self.refuse(from, &proposal, "it cannot be taken there");
@@ -262,7 +263,7 @@ impl Core {
             return self.put_off(from, &proposal, &reason);
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
-        let policy = self.policy();
+        let policy = self.policy.read();
         let rules = self.rules_for(&policy, &proposal, compiled);
         let noted = self
             .jobs
@@ -281,7 +282,7 @@ impl Core {
             tracing::warn!(job = %id, %error, "the policy could not decide; a person has to");
         }
         for party in 0..proposal.parties {
-            let early = self.peer(party).map(|peer| peer.known().take_early(id));
+            let early = self.peers.get(party).map(|peer| peer.known().take_early(id));
             for message in early.into_iter().flatten() {
                 self.obey(party, message);
             }
@@ -291,19 +292,19 @@ impl Core {
     /// Leaves out a proposal that nothing but the moment is against. Its proposer is not answered, which would end the job: this party asks for it again
     /// when the proposer next says where its jobs stand.
     fn put_off(&self, from: u8, proposal: &Proposal, reason: &str) {
-        lock(&self.tally).refused(from);
-        if let Some(unsaid) = self.line_on(from) {
+        self.monitor.refused(from);
+        if let Some(unsaid) = self.peers.line_on(from) {
             tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal is put off");
         }
     }
 
     /// Declines a proposal that is wrong in itself.
     fn refuse(&self, to: u8, proposal: &Proposal, reason: &str) {
-        lock(&self.tally).refused(to);
-        if let Some(unsaid) = self.line_on(to) {
+        self.monitor.refused(to);
+        if let Some(unsaid) = self.peers.line_on(to) {
             tracing::warn!(from = to, job = %proposal.id, reason, unsaid, "a proposal is refused");
         }
-        self.tell(
+        self.peers.tell(
             to,
             &Message::Decline {
                 job: proposal.id,
@@ -315,10 +316,10 @@ impl Core {
 
     /// A peer wants a program from a byte on.
     pub(crate) fn send_piece(&self, to: u8, program: Digest, at: u64) {
-        let Some(peer) = self.peer(to) else { return };
+        let Some(peer) = self.peers.get(to) else { return };
         let known = lock(&self.open)
             .values()
-            .any(|brief| to < brief.parties && brief.program == program);
+            .any(|open| to < open.parties && open.program == program);
         if !known || !peer.known().pieces.take(Instant::now()) {
             return;
         }
@@ -332,19 +333,19 @@ impl Core {
             },
             _ => {
                 let what = "a program that is not kept here".into();
-                return self.tell(to, &Message::Unclear { what });
+                return self.peers.tell(to, &Message::Unclear { what });
             }
         };
-        self.tell(to, &piece);
+        self.peers.tell(to, &piece);
     }
 
     /// A piece of a program has come.
     pub(crate) fn hear_piece(self: &Arc<Self>, from: u8, program: Digest, at: u64, of: u64, text: &str) {
-        let Some(peer) = self.peer(from) else { return };
+        let Some(peer) = self.peers.get(from) else { return };
         let piece = peer.known().piece(program, at, of, text);
         let (refused, why) = match piece {
             Piece::Stray => return,
-            Piece::More(at) => return self.tell(from, &Message::Want { program, at }),
+            Piece::More(at) => return self.peers.tell(from, &Message::Want { program, at }),
             Piece::Whole(text, proposals) => match self.programs.receive(from, program, &text) {
                 Ok(compiled) => {
                     for proposal in proposals {
@@ -372,20 +373,20 @@ impl Core {
         if self.programs.is_here(program) {
             return false;
         }
-        let Some(peer) = self.peer(proposer) else {
+        let Some(peer) = self.peers.get(proposer) else {
             return false;
         };
         tracing::warn!(job = %job.proposal.id, proposer, "the program of an open job is not kept here any more; its proposer is asked");
         let asks = peer.known().await_program(program);
         if asks == Some(true) {
-            self.tell(proposer, &Message::Want { program, at: 0 });
+            self.peers.tell(proposer, &Message::Want { program, at: 0 });
         }
         true
     }
 
     /// A program has come that open jobs may have been without.
     fn has_come(self: &Arc<Self>, compiled: &Compiled) {
-        let of_program = |(id, brief): (&JobId, &Brief)| (brief.program == compiled.digest).then_some(*id);
+        let of_program = |(id, open): (&JobId, &OpenJob)| (open.program == compiled.digest).then_some(*id);
         let waiting: Vec<JobId> = lock(&self.open).iter().filter_map(of_program).collect();
         if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
             return;

@@ -1,36 +1,22 @@
 //! The running of jobs: when they begin, each on a thread that it has for itself, and what becomes of their outcomes.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cenote::keeping::{self, Share};
-use cenote::query::{self, Answered, Table};
-use cenote::runner::{AlsoAgree, Connections, Terms};
-use cenote::{Output, Party, PartyId, Transport};
+use cenote::runner::Connections;
 use cenote_net::Threads;
-use cenote_service::job::{Binding, FailKind, FileMark, Job, JobId, Source, State};
-use cenote_service::live::{AlarmKind, Happened};
+use cenote_service::job::{FailKind, Job, JobId, State};
+use cenote_service::live::AlarmKind;
 use cenote_service::{Error, Pending, Timestamp};
-use serde::Serialize;
-use zeroize::Zeroizing;
 
-use crate::compiled::{Compiled, Work};
+use crate::compiled::Compiled;
 use crate::core::{Core, LEADER, lock};
-use crate::data;
 use crate::decisions::failed;
-use crate::desk::{Limits, Waiting};
 use crate::failure::Fault;
-use crate::flight::Flight;
 use crate::message::Message;
-use crate::stock::Taken;
-
-/// How often a result is recorded again that could not be, and how long after.
-const FINISHES: usize = 60;
-const PAUSE: Duration = Duration::from_secs(2);
+use crate::queue::{Limits, Waiting};
+use crate::running_job::RunningJob;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
@@ -38,118 +24,9 @@ const LATE: Duration = Duration::from_secs(1);
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
 
-/// What the end of the service waits for, until this is dropped.
-pub(crate) struct Landing(Arc<Core>);
-
-impl Drop for Landing {
-    fn drop(&mut self) {
-        let aloft = &self.0.aloft;
-        let mut count = lock(&aloft.count);
-        *count = count.saturating_sub(1);
-        drop(count);
-        aloft.landed.notify_all();
-    }
-}
-
-/// What a party learns of a job.
-#[derive(Serialize)]
-struct Learnt<T> {
-    job: JobId,
-    #[serde(flatten)]
-    what: T,
-}
-
-#[derive(Serialize)]
-struct Outputs<'a> {
-    outputs: Vec<&'a Output>,
-}
-
-#[derive(Serialize)]
-struct Answer {
-    answer: Answered,
-}
-
-/// What a party has of a job that is done.
-#[derive(Default)]
-pub(crate) struct Gained {
-    /// What it learns, as it will be sealed; nothing if it learns nothing.
-    text: Option<Zeroizing<Vec<u8>>>,
-    /// Its shares of what is kept.
-    shares: Vec<Share>,
-}
-
-#[cfg(test)]
-impl Gained {
-    pub(crate) fn learnt(text: &[u8]) -> Self {
-        Gained {
-            text: Some(Zeroizing::new(text.to_vec())),
-            ..Gained::default()
-        }
-    }
-}
-
-/// What else the parties compare before they compute.
-struct Agreed<'a>(&'a Job);
-
-impl AlsoAgree for Agreed<'_> {
-    fn terms(&self) -> Terms {
-        vec![("proposal".into(), self.0.digest.to_string())]
-    }
-
-    fn finer(&self, _: &str) -> Option<Terms> {
-        None
-    }
-}
-
-/// What an input is read from.
-enum Given {
-    /// A file of the folder of data.
-    File(File),
-    /// What was posted with the approval.
-    Posted(Zeroizing<String>),
-}
-
-impl Given {
-    fn reader(&self) -> Box<dyn BufRead + '_> {
-        match self {
-            Given::File(file) => Box::new(BufReader::new(file)),
-            Given::Posted(text) => Box::new(Cursor::new(text.as_bytes())),
-        }
-    }
-}
-
-/// What a party learns of a job, in the form in which it is fetched.
-fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u8>>, Fault> {
-    let what = Learnt {
-        job: job.proposal.id,
-        what,
-    };
-    serde_json::to_vec(&what)
-        .map(Zeroizing::new)
-        .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))
-}
-
-/// Sees that a file of data is still the one that this party's approval is of.
-fn check_file(name: &str, approved: Option<FileMark>, file: &File) -> Result<(), Fault> {
-    let now = data::mark(file);
-    match approved {
-        Some(approved) if now != Some(approved) => Err(Fault::new(
-            FailKind::BadInput,
-            format!(
-                "the data {name:?} has changed since it was approved: it had {approved}, and has {}; propose the job again",
-                now.map_or_else(
-                    || "nothing that can be looked at".to_owned(),
-                    |now| now.to_string()
-                )
-            ),
-        )),
-        _ => Ok(()),
-    }
-}
-
 impl Core {
     /// A queued job waits for its turn.
-    pub(crate) fn line_up(self: &Arc<Self>, job: &Job) {
+    pub(crate) fn enqueue(self: &Arc<Self>, job: &Job) {
         let id = job.proposal.id;
         let compiled = match self.program_of(job) {
             Ok(compiled) => compiled,
@@ -168,7 +45,7 @@ impl Core {
             let both = memory.iter_mut().zip(of_stock);
             both.for_each(|(bytes, of_stock)| *bytes = of_stock.max(*bytes));
         }
-        lock(&self.desk).add(Waiting {
+        self.scheduler.queue().add(Waiting {
             job: id,
             proposer: job.proposal.proposer,
             parties: job.proposal.parties,
@@ -177,68 +54,51 @@ impl Core {
         });
         // It may have ended meanwhile.
         if !lock(&self.open).contains_key(&id) {
-            lock(&self.desk).remove(id);
+            self.scheduler.queue().remove(id);
         }
-        self.pump();
+        self.scheduler.start_ready();
     }
 
     /// The leader says that a job begins.
     pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId, shelf: Option<u8>) {
         match self.jobs.get(id) {
             Ok(job) if job.state.name().is_open() => {
-                if !lock(&self.desk).call(id, shelf) {
+                if !self.scheduler.queue().call(id, shelf) {
                     self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
                 }
                 // It may have ended meanwhile.
                 if !lock(&self.open).contains_key(&id) {
-                    lock(&self.desk).remove(id);
+                    self.scheduler.queue().remove(id);
                 }
-                self.pump();
+                self.scheduler.start_ready();
             }
             Ok(_) | Err(Error::NoJob(_)) => self.tell_end(from, id),
             Err(error) => tracing::error!(job = %id, %error, "a beginning cannot be looked up"),
         }
     }
 
-    /// Has what can begin begun, soon.
-    pub(crate) fn pump(&self) {
-        *lock(&self.starts.wanted) = true;
-        self.starts.wake.notify_one();
-    }
-
-    /// Waits until something may begin, at most so long.
-    pub(crate) fn wait_pump(&self, limit: Duration) -> bool {
-        let wanted = lock(&self.starts.wanted);
-        let (mut wanted, _) = self
-            .starts
-            .wake
-            .wait_timeout_while(wanted, limit, |wanted| !*wanted)
-            .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *wanted)
-    }
-
     /// Begins what can begin.
-    pub(crate) fn begin_all(self: &Arc<Self>) {
+    pub(crate) fn start_jobs(self: &Arc<Self>) {
         loop {
             let next = if self.me() == LEADER {
-                // Who is lost after this has its jobs stopped: by then the desk says which.
-                let mut desk = lock(&self.desk);
+                // Who is lost after this has its jobs stopped: by then the scheduler says which.
+                let mut scheduler = self.scheduler.queue();
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
-                desk.next_led(Instant::now(), &limits)
+                scheduler.next_led(Instant::now(), &limits)
             } else {
-                lock(&self.desk).next_called()
+                self.scheduler.queue().next_called()
             };
-            let Some((waiting, flight)) = next else {
+            let Some((waiting, running)) = next else {
                 return;
             };
-            self.launch(waiting, &flight);
+            self.launch(waiting, &running);
         }
     }
 
     /// What a party may run, of a peer by its own word; nothing if it is not there.
     fn limits_of(&self, party: u8) -> Option<Limits> {
-        let Some(peer) = self.peer(party) else {
+        let Some(peer) = self.peers.get(party) else {
             return Some(self.settings.limits());
         };
         let known = peer.known();
@@ -246,20 +106,20 @@ impl Core {
         hello.map(|hello| hello.limits)
     }
 
-    fn launch(self: &Arc<Self>, waiting: Waiting, flight: &Arc<Flight>) {
-        let landing = self.takes_off();
-        let (core, flight, id) = (Arc::clone(self), Arc::clone(flight), waiting.job);
+    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>) {
+        let guard = self.scheduler.guard_run();
+        let (core, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
-            let _landing = landing;
-            if catch_unwind(AssertUnwindSafe(|| core.fly(&waiting, &flight))).is_err() {
+            let _guard = guard;
+            if catch_unwind(AssertUnwindSafe(|| core.run_job(&waiting, &running))).is_err() {
                 core.fail(
                     id,
                     FailKind::Internal,
                     "the service failed; its log says where".into(),
                 );
             }
-            core.over(id);
-            core.look_back(&flight);
+            core.scheduler.finished(id);
+            core.against.look_back(&running);
         };
         if let Err(error) = THREADS.start(body) {
             self.fail(
@@ -267,55 +127,28 @@ impl Core {
                 FailKind::Internal,
                 format!("there is no thread for it: {error}"),
             );
-            self.over(id);
+            self.scheduler.finished(id);
         }
-    }
-
-    fn over(&self, job: JobId) {
-        lock(&self.desk).done(job);
-        self.pump();
-    }
-
-    /// Something begins that the end of the service waits for.
-    pub(crate) fn takes_off(self: &Arc<Self>) -> Landing {
-        *lock(&self.aloft.count) += 1;
-        Landing(Arc::clone(self))
-    }
-
-    /// Waits until no job runs, at most so long. Gives whether none does.
-    pub(crate) fn wait_landed(&self, limit: Duration) -> bool {
-        let until = Instant::now() + limit;
-        let mut count = lock(&self.aloft.count);
-        while *count > 0 {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            count = self
-                .aloft
-                .landed
-                .wait_timeout(count, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        true
     }
 
     /// One run of a job, from its beginning to its end.
-    fn fly(self: &Arc<Self>, waiting: &Waiting, flight: &Flight) {
+    fn run_job(self: &Arc<Self>, waiting: &Waiting, running: &RunningJob) {
         let id = waiting.job;
-        let mut taken = None;
+        let mut on_shelf = None;
         if self.me() == LEADER {
-            taken = self.choose_shelf(waiting.wanted);
-            let shelf = taken.as_ref().map(|taken| taken.shelf);
-            flight.begins(shelf);
-            self.tell_all(waiting.parties, &Message::Start { job: id, shelf });
+            on_shelf = self.stock.choose_shelf(waiting.wanted);
+            let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
+            running.begins(shelf);
+            self.peers
+                .tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
         let found = self.found(id);
-        let starting = self.jobs.begin_start(id, found, &self.policy(), Timestamp::now());
+        let starting = self
+            .jobs
+            .begin_start(id, found, &self.policy.read(), Timestamp::now());
         // The parties meet while the disk is written.
-        let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, flight)));
-        flight.has_met();
+        let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, running)));
+        running.has_met();
         // From here on the record says that this party's data may have been used.
         let job = match starting.and_then(Pending::wait) {
             Ok(job) => job,
@@ -334,12 +167,12 @@ impl Core {
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
                 let met = met?;
-                flight.goes_on()?;
-                if let Some(shelf) = flight.shelf {
-                    taken = self.take_shelf(shelf);
+                running.still_runs()?;
+                if let Some(shelf) = running.shelf {
+                    on_shelf = self.stock.take_shelf(shelf);
                 }
-                flight.goes_on()?;
-                self.compute(&job, met, flight, taken.as_ref())
+                running.still_runs()?;
+                self.compute(&job, met, running, on_shelf.as_ref())
             }))
         });
         let result = result.unwrap_or_else(|_| {
@@ -348,50 +181,57 @@ impl Core {
                 "the program failed; its log says where",
             ))
         });
-        let ended = result.and_then(|(compiled, gained)| {
-            if flight.is_open() {
-                self.note_broken(id);
+        let ended = result.and_then(|(compiled, result)| {
+            if running.is_open() {
+                self.against.note_broken(id);
             }
-            self.record(&job, &compiled, gained)
+            self.record(&job, &compiled, result)
         });
         if let Err(fault) = ended {
-            if fault.is_early || !flight.is_open() {
-                self.clear(id);
-            }
-            if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
-                flight.wait_for_word();
-            }
-            if let Some((from, says)) = flight.word().filter(|_| fault.kind != FailKind::Cheating) {
-                match self.jobs.hear(id, from, says, Timestamp::now()) {
-                    Ok(job) => {
-                        // They have lost this party, and may have heard of no other reason.
-                        self.tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
-                        return self.changed(&job);
-                    }
-                    Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
-                    // It fails with this party's own reason, then.
-                    Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
-                }
-            }
-            let fault = match flight.stopped() {
-                Some((kind, reason)) if fault.kind != FailKind::Cheating => Fault::new(kind, reason),
-                _ => fault,
-            };
-            if fault.kind == FailKind::Cheating {
-                self.alarm_of_cheating(flight, &fault);
-            }
-            self.fail(id, fault.kind, fault.reason);
+            self.run_failed(running, fault);
         }
     }
 
-    fn alarm_of_cheating(&self, flight: &Flight, fault: &Fault) {
-        let job = flight.job;
-        self.note_check(job, flight.parties, Some(job), fault);
+    /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason.
+    fn run_failed(self: &Arc<Self>, running: &RunningJob, fault: Fault) {
+        let id = running.job;
+        if fault.is_early || !running.is_open() {
+            self.against.clear(id);
+        }
+        if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
+            running.wait_for_word();
+        }
+        if let Some((from, says)) = running.word().filter(|_| fault.kind != FailKind::Cheating) {
+            match self.jobs.hear(id, from, says, Timestamp::now()) {
+                Ok(job) => {
+                    // They have lost this party, and may have heard of no other reason.
+                    self.peers
+                        .tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
+                    return self.changed(&job);
+                }
+                Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
+                // It fails with this party's own reason, then.
+                Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
+            }
+        }
+        let fault = match running.stopped() {
+            Some((kind, reason)) if fault.kind != FailKind::Cheating => Fault::new(kind, reason),
+            _ => fault,
+        };
+        if fault.kind == FailKind::Cheating {
+            self.alarm_of_cheating(running, &fault);
+        }
+        self.fail(id, fault.kind, fault.reason);
+    }
+
+    fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
+        let job = running.job;
+        self.against.note_check(job, running.parties, Some(job), fault);
         let who = match fault.cheater {
-            Some(party) => format!("party {party} ({})", self.name(party)),
+            Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),
         };
-        self.alarm(
+        self.monitor.alarm(
             AlarmKind::Cheating,
             &who,
             format!("In job {job} {who} deviated from the protocol: {}.", fault.reason),
@@ -400,14 +240,15 @@ impl Core {
     }
 
     /// Joins the others of a job that begins. Nothing of this party's data is touched.
-    fn meet(&self, id: JobId, flight: &Flight) -> Result<(Arc<Compiled>, Connections), Fault> {
+    fn meet(&self, id: JobId, running: &RunningJob) -> Result<(Arc<Compiled>, Connections), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
-        let brief = lock(&self.open)
+        let open = lock(&self.open)
             .get(&id)
-            .map(|brief| (brief.program, brief.deadline));
-        let (program, deadline) = brief.ok_or_else(|| internal(Error::NoJob(id)))?;
+            .map(|open| (open.program, open.deadline));
+        let (program, deadline) = open.ok_or_else(|| internal(Error::NoJob(id)))?;
         let compiled = self.program(program).map_err(internal)?;
         let wires = self
+            .peers
             .wires
             .get()
             .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
@@ -418,238 +259,28 @@ impl Core {
             .timeout
             .min(Duration::from_millis(left).saturating_add(LATE));
         let connections = wires.connections(&topology, &format!("job {id}"), limit)?;
-        Ok((compiled, flight.hold(connections)))
-    }
-
-    fn compute(
-        &self,
-        job: &Job,
-        (compiled, connections): (Arc<Compiled>, Connections),
-        flight: &Flight,
-        taken: Option<&Taken>,
-    ) -> Result<(Arc<Compiled>, Gained), Fault> {
-        let mut progress = |done, total| {
-            if flight.progress(done, total) {
-                self.announcer.tell(&Happened::Progress(flight.running()));
-            }
-        };
-        let gained = match &compiled.work {
-            Work::Circuit {
-                job: circuit,
-                program,
-                prepared,
-            } => {
-                let posted = self.posted_for(job)?;
-                let mut inputs =
-                    self.read_inputs(&job.binding, &compiled, posted, |index, source, name| {
-                        Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
-                    })?;
-                let (me, kept) = (PartyId(self.me()), circuit.keeping());
-                let shares = self.shares_for(job, kept, program.lanes())?;
-                let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
-                inputs.extend(held);
-                let party = Party {
-                    me,
-                    protocol: compiled.protocol(),
-                    program,
-                    inputs: &inputs,
-                    also_agree: &Agreed(job),
-                    transport: Transport::Tls,
-                    phase_timeout: self.settings.phase_timeout,
-                };
-                let mut connections = connections;
-                let stored = match taken.is_some() || flight.shelf.is_some() {
-                    true => self.agree_on_stock(&mut connections, taken, &compiled)?,
-                    false => None,
-                };
-                let (prepared, store) = match stored {
-                    Some((prepared, store)) => (prepared, Some(store)),
-                    None => (prepared.clone(), None),
-                };
-                let connect = || {
-                    flight.set_open(true);
-                    Ok(connections)
-                };
-                let outcome = party.run_prepared(prepared, store.as_ref(), connect, &mut progress);
-                inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
-                let outcome = outcome?;
-                flight.set_open(!outcome.is_agreed);
-                self.note_report(job, &outcome.report);
-                let shares = kept.finish(me, fresh, outcome.outputs)?;
-                let outputs = outcome.report.outputs.iter();
-                let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
-                let text = match outputs.is_empty() {
-                    true => None,
-                    false => Some(learnt(job, Outputs { outputs })?),
-                };
-                Gained { text, shares }
-            }
-            Work::Query(query) => {
-                // They may have changed since it was approved.
-                self.check_tables(&compiled, &job.binding)
-                    .and_then(|()| self.count_answer(job.proposal.id, &compiled))
-                    .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
-                let posted = self.posted_for(job)?;
-                let tables = self.read_tables(&job.binding, &compiled, query, posted)?;
-                let run = query::Run {
-                    tables: &tables,
-                    also_agree: Agreed(job).terms(),
-                    transport: Transport::Tls,
-                    phase_timeout: self.settings.phase_timeout,
-                };
-                let connect = || {
-                    flight.set_open(true);
-                    Ok(connections)
-                };
-                let ended = query.run(run, connect, &mut progress)?;
-                flight.set_open(!ended.is_agreed);
-                self.note_report(job, &ended.report);
-                let text = ended
-                    .answer?
-                    .map(|answer| learnt(job, Answer { answer }))
-                    .transpose()?;
-                Gained {
-                    text,
-                    ..Gained::default()
-                }
-            }
-        };
-        Ok((compiled, gained))
-    }
-
-    /// The files of data that are there for a job, by the data's name. They are not read.
-    fn found(&self, id: JobId) -> BTreeMap<String, FileMark> {
-        let binding = self.jobs.get(id).map_or_else(|_| Vec::new(), |job| job.binding);
-        let mark = |bound: Binding| match bound.source {
-            Source::Data(name) => self.data.mark(&name).ok().map(|mark| (name, mark)),
-            Source::Posted => None,
-        };
-        binding.into_iter().filter_map(mark).collect()
-    }
-
-    /// What was posted with this party's approval of a job that has begun, by the input's name, each once.
-    fn posted_for(&self, job: &Job) -> Result<impl FnMut(&str) -> Option<Zeroizing<String>> + use<>, Fault> {
-        let mut posted = BTreeMap::new();
-        let mut bound = job.binding.iter();
-        if let Some(bound) = bound.find(|bound| bound.source == Source::Posted) {
-            let taken = self.posted.take(&self.key, job.proposal.id, bound.posted);
-            posted = taken.map_err(|reason| Fault::new(FailKind::BadInput, reason))?;
-        }
-        Ok(move |name: &str| posted.remove(name))
-    }
-
-    /// This party's tables of a query, as [`Core::read_inputs`] reads inputs.
-    pub(crate) fn read_tables(
-        &self,
-        binding: &[Binding],
-        compiled: &Compiled,
-        query: &query::Proposed,
-        posted: impl FnMut(&str) -> Option<Zeroizing<String>>,
-    ) -> Result<Vec<Option<Table>>, Fault> {
-        self.read_inputs(binding, compiled, posted, |index, source, name| match source {
-            Given::File(file) => Ok(query.table_in(index, file, name)?),
-            Given::Posted(text) => Ok(query.posted_table(index, text.as_bytes())?),
-        })
-    }
-
-    /// This party's inputs, from what they are bound to, each as `read` understands it. `posted` gives what was posted for one.
-    fn read_inputs<T>(
-        &self,
-        binding: &[Binding],
-        compiled: &Compiled,
-        mut posted: impl FnMut(&str) -> Option<Zeroizing<String>>,
-        read: impl Fn(usize, Given, &str) -> Result<T, Fault>,
-    ) -> Result<Vec<Option<T>>, Fault> {
-        let bad = |reason: String| Fault::new(FailKind::BadInput, reason);
-        let mut inputs = Vec::new();
-        for (index, input) in compiled.inputs.iter().enumerate() {
-            if input.owner != self.me() {
-                inputs.push(None);
-                continue;
-            }
-            let bound = binding.iter().find(|bound| bound.input == input.name);
-            let read = match bound.map(|bound| &bound.source) {
-                Some(Source::Data(name)) => {
-                    let file = self.data.file(name).map_err(bad)?;
-                    let same = file.try_clone().map_err(|error| bad(error.to_string()))?;
-                    let approved = bound.and_then(|bound| bound.file);
-                    check_file(name, approved, &same)?;
-                    let values = read(index, Given::File(file), name);
-                    check_file(name, approved, &same)?;
-                    values
-                }
-                Some(Source::Posted) => {
-                    let values = posted(&input.name)
-                        .ok_or_else(|| bad(format!("the values of {:?} were not posted", input.name)))?;
-                    read(index, Given::Posted(values), &input.name)
-                }
-                None => return Err(bad(format!("the input {:?} is bound to nothing", input.name))),
-            };
-            inputs.push(Some(read?));
-        }
-        Ok(inputs)
-    }
-
-    /// Records what a run gave.
-    pub(crate) fn record(
-        self: &Arc<Self>,
-        job: &Job,
-        compiled: &Compiled,
-        gained: Gained,
-    ) -> Result<(), Fault> {
-        let id = job.proposal.id;
-        let internal = |error: String| Fault::new(FailKind::Internal, error);
-        let sealed = gained.text.map(|text| self.key.seal(id, &text)).transpose();
-        let sealed = sealed.map_err(|error| internal(error.to_string()))?;
-        let shares = self.sealed_shares(job, &gained.shares);
-        let shares = shares.map_err(|error| internal(error.to_string()))?;
-        let finish = || {
-            let (sealed, shares) = (sealed.clone(), shares.clone());
-            self.jobs.finish(id, sealed, shares, Timestamp::now())
-        };
-        let mut finished = finish();
-        for _ in 0..FINISHES {
-            match &finished {
-                Ok(_) | Err(Error::NoTransition { .. } | Error::NoJob(_)) => break,
-                Err(error) => {
-                    tracing::error!(job = %id, %error, "a result cannot be recorded; it is tried again")
-                }
-            }
-            std::thread::sleep(PAUSE);
-            finished = finish();
-        }
-        match finished {
-            Ok(done) => {
-                let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
-                lock(&self.tally).done(compiled.size.ands, Duration::from_millis(after));
-                self.changed(&done);
-                Ok(())
-            }
-            // It was taken back here at the very end.
-            Err(Error::NoTransition { .. }) => Ok(()),
-            Err(error) => Err(internal(error.to_string())),
-        }
+        Ok((compiled, running.hold(connections)))
     }
 
     /// A job has ended: what it held here is freed.
     pub(crate) fn ended(self: &Arc<Self>, job: &Job) {
         let id = job.proposal.id;
-        let flight = {
-            let mut desk = lock(&self.desk);
-            desk.remove(id);
-            desk.flight(id)
+        let running = {
+            let mut scheduler = self.scheduler.queue();
+            scheduler.remove(id);
+            scheduler.running(id)
         };
-        if let Some(flight) = flight {
+        if let Some(running) = running {
             let (kind, reason) = match &job.state {
                 State::Failed(failure) => (failure.kind, failure.reason.clone()),
                 _ => (FailKind::Peer, "it has ended".into()),
             };
             if job.state != State::Done {
-                flight.stop(kind, reason);
+                running.stop(kind, reason);
             }
         }
         self.posted.remove(id);
         // Others may have waited behind it.
-        self.pump();
+        self.scheduler.start_ready();
     }
 }

@@ -8,7 +8,7 @@ use cenote::{PartyConfig, StockTarget};
 use cenote_service::Address;
 
 use crate::Error;
-use crate::desk::Limits;
+use crate::queue::Limits;
 
 /// What a service is told.
 #[derive(Debug, Clone)]

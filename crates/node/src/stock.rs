@@ -4,15 +4,16 @@
 //! a making takes the shelf of the same number at each. What is on a shelf is counted in runs of a typical job ([`Kind`]).
 
 mod counting;
-mod course;
 mod making;
 mod orphans;
+mod pace;
 #[cfg(test)]
+#[path = "tests/stock/mod.rs"]
 mod services;
 mod using;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::StockTarget;
@@ -20,16 +21,19 @@ use cenote::stock::{ItemId, Kind, Store, Stored, shelves};
 use cenote_service::job::Digest;
 use cenote_service::live::{self, AlarmKind, Happened};
 
-use crate::core::Core;
 use crate::message::{LACKS, Lack, Level, Message};
-use crate::settings::StockSettings;
+use crate::monitor::Monitor;
+use crate::peers::Peers;
+use crate::scheduler::Scheduler;
+use crate::settings::Settings;
+use crate::unsettled::AgainstPeers;
 
-use course::Course;
 pub(crate) use making::keep;
 use orphans::Words;
-pub(crate) use using::{Taken, Wanted};
+use pace::Pace;
+pub(crate) use using::{ShelfGuard, Wanted};
 
-/// Shelves of a service.
+/// Stock of a service.
 pub(crate) const SHELVES: u8 = 8;
 
 /// Stock that is to be kept.
@@ -43,7 +47,7 @@ pub(crate) struct Target {
 }
 
 /// The stock of a service.
-pub(crate) struct Shelves {
+pub(crate) struct Stock {
     me: u8,
     targets: Vec<Target>,
     stores: Vec<Store>,
@@ -52,6 +56,11 @@ pub(crate) struct Shelves {
     moved: Condvar,
     /// Held while a shelf is counted.
     counting: Mutex<()>,
+    phase_timeout: Option<Duration>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    against: Arc<AgainstPeers>,
 }
 
 struct State {
@@ -73,13 +82,13 @@ struct State {
     lacks_there: BTreeMap<u8, BTreeSet<Lack>>,
     /// What still lies on a shelf though a party lacks it.
     stays: BTreeSet<Lack>,
-    /// Shelves of which something was said since they were counted.
+    /// Stock of which something was said since they were counted.
     news: BTreeSet<u8>,
     /// Items of each shelf that are damaged as a whole.
     damaged: Vec<BTreeSet<ItemId>>,
     making: Option<making::Making>,
     /// How the making of each kind goes.
-    course: Vec<Course>,
+    pace: Vec<Pace>,
 }
 
 /// What is on a shelf of a kind, in runs.
@@ -93,9 +102,16 @@ struct Amount {
     bulk: u64,
 }
 
-impl Shelves {
+impl Stock {
     /// Opens the shelves of a service that is to keep stock.
-    pub(crate) fn open(me: u8, settings: &StockSettings) -> cenote::Result<Self> {
+    pub(crate) fn open(
+        service: &Settings,
+        monitor: &Arc<Monitor>,
+        peers: &Arc<Peers>,
+        scheduler: &Arc<Scheduler>,
+        against: &Arc<AgainstPeers>,
+    ) -> cenote::Result<Self> {
+        let (me, settings) = (service.me, &service.stock);
         let stores = match settings.targets.is_empty() {
             true => Vec::new(),
             false => shelves(&settings.folder, &settings.key, SHELVES, &settings.peers)?,
@@ -108,7 +124,7 @@ impl Shelves {
         };
         let targets: Vec<Target> = settings.targets.iter().map(target).collect();
         let count = targets.len();
-        let shelves = Shelves {
+        let shelves = Stock {
             me,
             stores,
             margin: settings.margin,
@@ -125,11 +141,16 @@ impl Shelves {
                 news: BTreeSet::new(),
                 damaged: vec![BTreeSet::new(); SHELVES.into()],
                 making: None,
-                course: vec![Course::default(); count],
+                pace: vec![Pace::default(); count],
             }),
             moved: Condvar::new(),
             counting: Mutex::default(),
             targets,
+            phase_timeout: service.phase_timeout,
+            monitor: Arc::clone(monitor),
+            peers: Arc::clone(peers),
+            scheduler: Arc::clone(scheduler),
+            against: Arc::clone(against),
         };
         (0..shelves.stores.len() as u8).for_each(|shelf| shelves.count(shelf));
         Ok(shelves)
@@ -233,14 +254,14 @@ impl Amount {
     }
 }
 
-impl Core {
+impl Stock {
     /// The stock as it is shown.
     pub(crate) fn show_stock(&self) -> Vec<live::Stock> {
-        let (stock, state) = (&self.stock, self.stock.state());
+        let (stock, state) = (self, self.state());
         let targets = stock.targets.iter().enumerate();
         targets
             .map(|(kind, target)| {
-                let (runs, all) = stock.stands(&state, self.me(), kind);
+                let (runs, all) = stock.stands(&state, self.me, kind);
                 let job = target.kind.job();
                 live::Stock {
                     protocol: target.kind.protocol().name().into(),
@@ -259,10 +280,10 @@ impl Core {
     /// Tells a peer what is on all shelves here.
     pub(crate) fn tell_levels(&self, to: u8) {
         // While it is held, what is told does not come after what is newer.
-        let state = self.stock.state();
-        let (levels, lacks) = self.stock.levels(&state);
+        let state = self.state();
+        let (levels, lacks) = self.levels(&state);
         if !levels.is_empty() {
-            self.tell(to, &Message::Levels { levels, lacks });
+            self.peers.tell(to, &Message::Levels { levels, lacks });
         }
     }
 
@@ -270,7 +291,7 @@ impl Core {
     pub(crate) fn hear_levels(&self, from: u8, levels: Vec<Level>, lacks: Vec<Lack>) {
         let told = levels.iter().map(|level| level.shelf);
         let told: BTreeSet<u8> = told.filter(|shelf| *shelf < SHELVES).collect();
-        let mut guard = self.stock.state();
+        let mut guard = self.state();
         let state = &mut *guard;
         let lacking = state.lacks_there.entry(from).or_default();
         let before = lacking.clone();
@@ -284,47 +305,45 @@ impl Core {
         state.news.extend(news.map(|lack| lack.shelf));
         let there = state.there.entry(from).or_default();
         for level in levels {
-            if level.shelf < SHELVES && self.stock.find(level.stock).is_some() {
+            if level.shelf < SHELVES && self.find(level.stock).is_some() {
                 there.insert((level.shelf, level.stock), level);
             }
         }
         drop(guard);
-        self.stock.moved.notify_all();
-        self.announcer.tell(&Happened::Stock);
+        self.moved.notify_all();
+        self.monitor.tell(&Happened::Stock);
     }
 
     /// A shelf is free again.
     fn put_back(&self, shelf: u8) {
-        self.stock.count(shelf);
-        let mut state = self.stock.state();
+        self.count(shelf);
+        let mut state = self.state();
         state.busy[usize::from(shelf)] = false;
-        let kinds = 0..self.stock.targets.len();
-        let levels = kinds.map(|kind| self.stock.level(&state, shelf, kind)).collect();
+        let kinds = 0..self.targets.len();
+        let levels = kinds.map(|kind| self.level(&state, shelf, kind)).collect();
         let lacks = state.lacks_of(|of| of == shelf);
         // Peers hear of it in this order, whoever takes the shelf next.
-        self.tell_all(
-            self.settings.names.len() as u8,
-            &Message::Levels { levels, lacks },
-        );
+        self.peers
+            .tell_all(self.peers.count(), &Message::Levels { levels, lacks });
         drop(state);
-        self.stock.moved.notify_all();
-        self.announcer.tell(&Happened::Stock);
+        self.moved.notify_all();
+        self.monitor.tell(&Happened::Stock);
     }
 
     /// Asks what peers lack of the stock, and raises alarms of stock that has been low for long.
     pub(crate) fn look_at_stock(&self) {
         let now = Instant::now();
         self.look_for_orphans(now);
-        for (kind, target) in self.stock.targets.iter().enumerate() {
+        for (kind, target) in self.targets.iter().enumerate() {
             let key = target.digest.to_string();
             let (runs, all, low) = {
-                let mut state = self.stock.state();
-                let (runs, all) = self.stock.stands(&state, self.me(), kind);
-                (runs, all, state.course[kind].is_low(runs, all, now))
+                let mut state = self.state();
+                let (runs, all) = self.stands(&state, self.me, kind);
+                (runs, all, state.pace[kind].is_low(runs, all, now))
             };
             let name = target.kind.protocol().describe();
             if low {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::StockLow,
                     &key,
                     format!(
@@ -336,7 +355,7 @@ impl Core {
                      leave no pause, nothing is made. Jobs run all the same, more slowly.",
                 );
             } else if runs >= all / 2 {
-                self.calm(AlarmKind::StockLow, &key);
+                self.monitor.end_alarm(AlarmKind::StockLow, &key);
             }
         }
     }

@@ -1,7 +1,6 @@
-//! What happens by the clock: deadlines, results that expire, alarms, and standings told again.
+//! What happens by the clock: deadlines, results that expire, alarms, and statuses told again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,7 @@ use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
 
-use crate::core::{Brief, Core, lock};
+use crate::core::{Core, OpenJob, lock};
 use crate::dispatch::Task;
 use crate::message::Message;
 use crate::peer::Greeting;
@@ -17,7 +16,7 @@ use crate::stock;
 
 /// How often it is looked at deadlines.
 const TICK: Duration = Duration::from_millis(250);
-/// How often standings are told again while jobs are open.
+/// How often statuses are told again while jobs are open.
 const AGAIN: Duration = Duration::from_secs(20);
 /// How often what is old is deleted.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -28,12 +27,12 @@ const CLOCK: f64 = 30_000.0;
 
 /// Starts the thread.
 pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
+    let keeper = Arc::downgrade(&core.stock);
     let core = Arc::downgrade(core);
     let starter = core.clone();
     std::thread::Builder::new()
         .name("starter".into())
         .spawn(move || begin(&starter))?;
-    let keeper = core.clone();
     std::thread::Builder::new()
         .name("stock".into())
         .spawn(move || stock::keep(&keeper))?;
@@ -51,10 +50,12 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
 /// Begins jobs as soon as they can.
 fn begin(core: &Weak<Core>) {
     while let Some(core) = core.upgrade() {
-        if core.stopping.load(Ordering::Relaxed) {
+        if core.scheduler.is_stopping() {
             return;
         }
-        if core.wait_pump(TICK) && catch_unwind(AssertUnwindSafe(|| core.begin_all())).is_err() {
+        if core.scheduler.wait_for_start(TICK)
+            && catch_unwind(AssertUnwindSafe(|| core.start_jobs())).is_err()
+        {
             tracing::error!("the beginning of a job failed; the log says where");
         }
     }
@@ -64,7 +65,7 @@ fn tick(core: &Weak<Core>, mut look: impl FnMut(&Arc<Core>)) {
     loop {
         std::thread::sleep(TICK);
         let Some(core) = core.upgrade() else { return };
-        if core.stopping.load(Ordering::Relaxed) {
+        if core.scheduler.is_stopping() {
             return;
         }
         // It goes on whatever fails.
@@ -78,7 +79,7 @@ impl Core {
     fn look(self: &Arc<Self>) {
         self.expire();
         self.look_at_peers();
-        self.look_at_stock();
+        self.stock.look_at_stock();
     }
 
     /// What may take long, which no deadline waits for.
@@ -96,18 +97,18 @@ impl Core {
     /// Ends jobs whose time is over, and those that were stopped while they meet. All are stopped before any end is recorded, which may take a while.
     fn expire(self: &Arc<Self>) {
         let now = Timestamp::now();
-        let late = |(id, brief): (&JobId, &Brief)| {
-            (brief.deadline <= now).then_some((*id, brief.deadline, brief.state))
+        let late = |(id, open): (&JobId, &OpenJob)| {
+            (open.deadline <= now).then_some((*id, open.deadline, open.state))
         };
         let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
-        let flights = lock(&self.desk).flights();
+        let all_running = self.scheduler.queue().all_running();
         let over = |deadline| format!("it was not done by {deadline}");
         let (mut run, mut wait) = (Vec::new(), false);
         for (id, deadline, state) in late {
-            match flights.iter().find(|flight| flight.job == id) {
+            match all_running.iter().find(|running| running.job == id) {
                 // The record may say already of one that has just begun that it runs.
-                Some(flight) => {
-                    flight.stop(FailKind::Deadline, over(deadline));
+                Some(running) => {
+                    running.stop(FailKind::Deadline, over(deadline));
                 }
                 None if state == StateName::Running => run.push((id, deadline)),
                 None => wait = true,
@@ -116,11 +117,11 @@ impl Core {
         for (id, deadline) in run {
             self.give_up(id, FailKind::Deadline, over(deadline));
         }
-        for flight in flights {
-            if let Some((kind, reason)) = flight.stranded()
-                && lock(&self.open).contains_key(&flight.job)
+        for running in all_running {
+            if let Some((kind, reason)) = running.stopped_before_meeting()
+                && lock(&self.open).contains_key(&running.job)
             {
-                self.fail(flight.job, kind, reason);
+                self.fail(running.job, kind, reason);
             }
         }
         if !wait {
@@ -134,7 +135,9 @@ impl Core {
 
     fn look_at_peers(self: &Arc<Self>) {
         for party in 0..self.settings.names.len() as u8 {
-            let Some(peer) = self.peer(party) else { continue };
+            let Some(peer) = self.peers.get(party) else {
+                continue;
+            };
             let (up, differs, away, stalled, behind, strange) = {
                 let mut known = peer.known();
                 let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
@@ -149,24 +152,24 @@ impl Core {
                 )
             };
             if strange {
-                self.put(party, 0, Task::Up);
+                self.peers.put(party, 0, Task::Up);
             }
             for (program, at) in stalled {
-                self.tell(party, &Message::Want { program, at });
+                self.peers.tell(party, &Message::Want { program, at });
             }
             if behind {
-                self.put(party, 0, Task::Standings);
+                self.peers.put(party, 0, Task::Statuses);
             }
-            let (key, name) = (party.to_string(), self.name(party));
+            let (key, name) = (party.to_string(), self.peers.name(party));
             if let Some(differs) = differs {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!("Nothing can be done with party {party} ({name}): {differs}."),
                     "Compare the versions of both services and the names in both party files with its operator.",
                 );
             } else if away && up {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!(
@@ -175,7 +178,7 @@ impl Core {
                     "See that both services are of the same version; `cenote doctor` tells more.",
                 );
             } else if away {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!("Party {party} ({name}) has been away for more than a minute."),
@@ -183,11 +186,15 @@ impl Core {
                 );
             } else {
                 // It may have come back while this was looked at before.
-                self.calm(AlarmKind::PeerLost, &key);
+                self.monitor.end_alarm(AlarmKind::PeerLost, &key);
             }
-            let ahead = self.wires.get().and_then(|wires| wires.facts(party).clock_ahead);
+            let ahead = self
+                .peers
+                .wires
+                .get()
+                .and_then(|wires| wires.facts(party).clock_ahead);
             match ahead {
-                Some(ahead) if ahead.abs() > CLOCK => self.alarm(
+                Some(ahead) if ahead.abs() > CLOCK => self.monitor.alarm(
                     AlarmKind::Clock,
                     &key,
                     format!(
@@ -196,7 +203,7 @@ impl Core {
                     ),
                     "Set both clocks by a time server: deadlines are in each party's own time.",
                 ),
-                Some(_) => self.calm(AlarmKind::Clock, &key),
+                Some(_) => self.monitor.end_alarm(AlarmKind::Clock, &key),
                 None => {}
             }
         }
@@ -211,8 +218,12 @@ impl Core {
             return;
         }
         for party in 0..self.settings.names.len() as u8 {
-            if self.peer(party).is_some_and(|peer| peer.known().is_with_us()) {
-                self.put(party, 0, Task::Standings);
+            if self
+                .peers
+                .get(party)
+                .is_some_and(|peer| peer.known().is_with_us())
+            {
+                self.peers.put(party, 0, Task::Statuses);
             }
         }
     }
@@ -265,9 +276,9 @@ impl Core {
             return;
         }
         match job.state.name() {
-            StateName::Approved => self.goes_on(job),
-            StateName::Queued if !lock(&self.desk).has(id) => self.line_up(job),
-            StateName::Running if lock(&self.desk).flight(id).is_none() => {
+            StateName::Approved => self.queue_approved(job),
+            StateName::Queued if !self.scheduler.queue().has(id) => self.enqueue(job),
+            StateName::Running if self.scheduler.queue().running(id).is_none() => {
                 self.fail(id, FailKind::Internal, "its outcome could not be recorded".into());
             }
             _ => {}
@@ -284,8 +295,8 @@ impl Core {
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         match swept {
-            Ok(_) => self.calm(AlarmKind::Disk, "record"),
-            Err(error) => self.alarm(
+            Ok(_) => self.monitor.end_alarm(AlarmKind::Disk, "record"),
+            Err(error) => self.monitor.alarm(
                 AlarmKind::Disk,
                 "record",
                 format!("The record cannot be written: {error}."),

@@ -1,15 +1,19 @@
 //! What is on record against peers, and what the operator is told of it: sessions that began and did not end in agreement, checks that failed, and what
 //! sessions told besides their outputs.
 
+use std::sync::Arc;
+
 use cenote::PartyReport;
-use cenote_service::Timestamp;
 use cenote_service::audit::{Actor, Event};
 use cenote_service::job::{Job, JobId, Unsettled};
 use cenote_service::live::AlarmKind;
+use cenote_service::{Database, Jobs, Timestamp};
 
-use crate::core::Core;
 use crate::failure::Fault;
-use crate::flight::Flight;
+use crate::monitor::Monitor;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
+use crate::running_job::RunningJob;
 
 /// A session's bound is the sum of what may go wrong in it, each of which has at most the probability 2^-security: of fewer than 2^3 such events.
 const SUMMED: u16 = 3;
@@ -20,30 +24,41 @@ fn bits_left(error_log2: f64, security: u16) -> Option<u16> {
     (error_log2 > -least).then(|| (-error_log2).clamp(0.0, least) as u16)
 }
 
-impl Core {
+/// What is on record against peers. It has no lock of its own.
+pub(crate) struct AgainstPeers {
+    pub(crate) me: u8,
+    pub(crate) database: Database,
+    pub(crate) jobs: Jobs,
+    pub(crate) policy: Arc<PolicyInForce>,
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) monitor: Arc<Monitor>,
+}
+
+impl AgainstPeers {
     /// Sees what is on record against each peer, and raises or ends the alarm on that.
     pub(crate) fn look_at_unsettled(&self) {
         let all = match self.jobs.unsettled() {
             Ok(all) => all,
             Err(error) => return tracing::error!(%error, "what is on record against peers cannot be read"),
         };
-        let most = self.policy().most_unsettled();
-        for party in (0..self.settings.names.len() as u8).filter(|party| *party != self.me()) {
+        let most = self.policy.read().most_unsettled();
+        for party in (0..self.peers.count()).filter(|party| *party != self.me) {
             let known = all.iter().find(|known| known.peer == party);
             let Some(known) = known.filter(|known| known.is_too_much(most)) else {
-                self.calm(AlarmKind::Unsettled, &party.to_string());
+                self.monitor.end_alarm(AlarmKind::Unsettled, &party.to_string());
                 continue;
             };
             let text = format!(
                 "{known}. A peer that cheats and falls silent before that shows leaves no more than this. No rule approves a job with party {party} \
                  ({}) any more; a person decides.",
-                self.name(party)
+                self.peers.name(party)
             );
             let advice = format!(
                 "See in the log and the audit log how these sessions ended, and speak with its operator. When you know why, `cenote peer settle {party}` \
                  lets rules decide again."
             );
-            self.alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
+            self.monitor
+                .alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
         }
     }
 
@@ -69,8 +84,8 @@ impl Core {
     }
 
     /// A job has run, and is recorded as it ended.
-    pub(crate) fn look_back(&self, flight: &Flight) {
-        if flight.is_open() {
+    pub(crate) fn look_back(&self, running: &RunningJob) {
+        if running.is_open() {
             self.look_at_unsettled();
         }
     }
@@ -87,7 +102,7 @@ impl Core {
     }
 
     fn hold_against(&self, session: JobId, parties: u8, peer: Option<u8>, event: Event) {
-        let others = (0..parties).filter(|party| *party != self.me());
+        let others = (0..parties).filter(|party| *party != self.me);
         let peers = others
             .filter(|party| peer.is_none_or(|peer| peer == *party))
             .collect();
@@ -110,7 +125,7 @@ impl Core {
             if let Err(error) = self.database.audit(Timestamp::now(), event) {
                 tracing::error!(job = %id, %error, "a warning cannot be noted in the audit log");
             }
-            self.alarm(
+            self.monitor.alarm(
                 AlarmKind::Warning,
                 protocol,
                 format!("Job {id}: {warning}."),
@@ -123,12 +138,15 @@ impl Core {
 
     /// Compares the bound of a session with what the job promises and with what this party's policy demands at the least. It is known to all parties.
     pub(crate) fn check_bound(&self, job: &Job, error_log2: f64) {
-        let (promised, floor) = (job.proposal.security.statistical, self.policy().least_security());
+        let (promised, floor) = (
+            job.proposal.security.statistical,
+            self.policy.read().least_security(),
+        );
         let id = job.proposal.id;
         let Some(bits) = bits_left(error_log2, promised.max(floor)) else {
             return;
         };
-        self.alarm(
+        self.monitor.alarm(
             AlarmKind::Warning,
             "bound",
             format!(

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cenote::stock::{Inventory, ItemId, Stored};
 use cenote_service::job::Digest;
 
-use super::{Amount, SHELVES, Shelves, Words};
+use super::{Amount, SHELVES, Stock, Words};
 use crate::message::Lack;
 
 /// In so long no more of a kind is dropped on others' word than there should be of it.
@@ -59,7 +59,7 @@ impl Heard {
     }
 }
 
-impl Shelves {
+impl Stock {
     /// Counts what is on a shelf that nobody else uses, and drops what nobody can use any more: items with less than a typical job
     /// takes, those that all others lack, and those of three parties that one lacks by the other's word too. On one of two peers' word alone nothing is
     /// dropped; on anybody's word no more in a day than there should be of a kind, and no pool, whose journal tells how often one was given up.

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -14,11 +13,11 @@ use cenote::PartyId;
 use cenote_service::job::{Digest, FailKind, JobId};
 use cenote_service::live::{AlarmKind, Happened};
 
-use super::{SHELVES, Shelves};
-use crate::core::{Core, LEADER, lock};
+use super::{SHELVES, Stock};
+use crate::core::LEADER;
 use crate::failure::{self, Fault};
-use crate::flight::Flight;
 use crate::message::Message;
+use crate::running_job::RunningJob;
 
 /// How often it is looked whether something is to be made.
 const LOOK: Duration = Duration::from_millis(250);
@@ -52,7 +51,7 @@ struct Order {
     run: JobId,
     shelf: u8,
     runs: u64,
-    flight: Arc<Flight>,
+    running: Arc<RunningJob>,
 }
 
 enum Stage {
@@ -69,40 +68,40 @@ enum Stage {
 }
 
 /// Keeps the stock of a service full, and counts again what others have said something of, until the service ends.
-pub(crate) fn keep(core: &Weak<Core>) {
+pub(crate) fn keep(stock: &Weak<Stock>) {
     // Only its own machine knows; without it jobs are slower while stock is made.
     if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::debug!(%error, "stock is made at the priority of jobs");
     }
-    while let Some(core) = core.upgrade() {
-        if core.stopping.load(Ordering::Relaxed) || core.stock.targets.is_empty() {
+    while let Some(stock) = stock.upgrade() {
+        if stock.scheduler.is_stopping() || stock.targets.is_empty() {
             return;
         }
         let step = AssertUnwindSafe(|| {
-            if let Some(shelf) = core.stock.take_news() {
-                core.put_back(shelf);
+            if let Some(shelf) = stock.take_news() {
+                stock.put_back(shelf);
             }
-            let next = match core.me() {
-                LEADER => core.propose_making(),
-                _ => core.stock.given(&core),
+            let next = match stock.me {
+                LEADER => stock.propose_making(),
+                _ => stock.given(),
             };
             match next {
-                Some((kind, order)) => core.carry_out(kind, order),
-                None => core.stock.rest(LOOK),
+                Some((kind, order)) => stock.carry_out(kind, order),
+                None => stock.rest(LOOK),
             }
         });
         if catch_unwind(step).is_err() {
             tracing::error!("the making of stock failed; the log says where");
-            if catch_unwind(AssertUnwindSafe(|| core.clear_making())).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| stock.clear_making())).is_err() {
                 tracing::error!("a shelf of stock is not used any more: its state is not known");
             }
-            drop(core);
+            drop(stock);
             std::thread::sleep(ANSWER);
         }
     }
 }
 
-impl Shelves {
+impl Stock {
     /// Bytes that are free on the disk of the shelves.
     pub(super) fn room(&self) -> u64 {
         let Some(store) = self.stores.first() else {
@@ -117,12 +116,12 @@ impl Shelves {
         let mut state = self.state();
         for (kind, target) in self.targets.iter().enumerate() {
             let (runs, all) = self.stands(&state, me, kind);
-            let course = &mut state.course[kind];
-            course.filling = runs < all && (course.filling || runs < all - all / 4);
-            if !course.filling || course.may_begin().is_err() {
+            let pace = &mut state.pace[kind];
+            pace.filling = runs < all && (pace.filling || runs < all - all / 4);
+            if !pace.filling || pace.may_begin().is_err() {
                 continue;
             }
-            let piece = course.piece.max(1);
+            let piece = pace.piece.max(1);
             let shelves = (0..SHELVES)
                 .filter(|shelf| !state.busy[usize::from(*shelf)] && self.is_known(&state, me, *shelf, kind));
             let lacking = shelves.map(|shelf| (self.usable(&state, me, shelf, kind).0, shelf));
@@ -148,7 +147,7 @@ impl Shelves {
     }
 
     /// What this party is to make now, by the leader's word. What it waited for too long for is off.
-    fn given(&self, core: &Core) -> Option<(usize, Order)> {
+    fn given(&self) -> Option<(usize, Order)> {
         let mut state = self.state();
         let making = state.making.as_mut()?;
         match making.stage {
@@ -160,7 +159,7 @@ impl Shelves {
             Stage::Runs | Stage::Asked(_) => None,
             Stage::Agreed | Stage::Off => {
                 drop(state);
-                core.clear_making();
+                self.clear_making();
                 None
             }
         }
@@ -180,27 +179,31 @@ impl Shelves {
     }
 }
 
-impl Core {
+impl Stock {
     /// Asks the peers to make a piece, if one is wanted and nothing else is to be done. What all have agreed to.
     fn propose_making(&self) -> Option<(usize, Order)> {
-        if !lock(&self.desk).is_idle() {
+        if !self.scheduler.queue().is_idle() {
             return None;
         }
-        let (kind, shelf, runs) = self.stock.next(self.me())?;
-        let parties = self.stock.targets[kind].kind.protocol().parties();
-        let peers = (0..parties).filter(|party| *party != self.me());
-        let there = |party: &u8| self.peer(*party).is_some_and(|peer| peer.known().is_with_us());
+        let (kind, shelf, runs) = self.next(self.me)?;
+        let parties = self.targets[kind].kind.protocol().parties();
+        let peers = (0..parties).filter(|party| *party != self.me);
+        let there = |party: &u8| {
+            self.peers
+                .get(*party)
+                .is_some_and(|peer| peer.known().is_with_us())
+        };
         if !peers.clone().all(|party| there(&party)) {
             return None;
         }
-        let run = JobId::of(self.me(), cenote_service::random().ok()?);
+        let run = JobId::of(self.me, cenote_service::random().ok()?);
         if let Err(why) = self.reserve(run, kind, shelf, runs, Stage::Asked(peers.collect()), ANSWER) {
             tracing::debug!(why, "no stock is made");
-            self.stock.state().course[kind].declined();
+            self.state().pace[kind].declined();
             return None;
         }
-        let stock = self.stock.targets[kind].digest;
-        self.tell_all(
+        let stock = self.targets[kind].digest;
+        self.peers.tell_all(
             parties,
             &Message::Make {
                 run,
@@ -210,18 +213,18 @@ impl Core {
             },
         );
         if let Some(order) = self.wait_for_answers(run) {
-            self.tell_all(parties, &Message::Go { run });
+            self.peers.tell_all(parties, &Message::Go { run });
             return Some((kind, order));
         }
-        self.tell_all(parties, &Message::Unready { run });
-        self.stock.state().course[kind].declined();
+        self.peers.tell_all(parties, &Message::Unready { run });
+        self.state().pace[kind].declined();
         self.clear_making();
         None
     }
 
     /// What all peers have agreed to within a while, which is made from here on. What they have on that shelf they say again when it is over.
     fn wait_for_answers(&self, run: JobId) -> Option<Order> {
-        let mut guard = self.stock.state();
+        let mut guard = self.state();
         loop {
             let state = &mut *guard;
             let making = state.making.as_mut().filter(|making| making.order.run == run)?;
@@ -229,16 +232,16 @@ impl Core {
             match &making.stage {
                 Stage::Asked(missing) if missing.is_empty() => {
                     making.stage = Stage::Runs;
-                    let (order, stock) = (making.order.clone(), self.stock.targets[making.kind].digest);
+                    let (order, stock) = (making.order.clone(), self.targets[making.kind].digest);
                     for levels in state.there.values_mut() {
                         levels.remove(&(order.shelf, stock));
                     }
                     return Some(order);
                 }
-                Stage::Asked(_) if !left.is_zero() && !self.stopping.load(Ordering::Relaxed) => {}
+                Stage::Asked(_) if !left.is_zero() && !self.scheduler.is_stopping() => {}
                 _ => return None,
             }
-            let waited = self.stock.moved.wait_timeout(guard, left.min(LOOK));
+            let waited = self.moved.wait_timeout(guard, left.min(LOOK));
             guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -253,12 +256,12 @@ impl Core {
         stage: Stage,
         limit: Duration,
     ) -> Result<(), String> {
-        let stock = &self.stock;
+        let stock = self;
         let target = &stock.targets[kind];
         let of_order = |error: cenote::Error| error.to_string();
         let bytes = target.kind.traffic_bytes(runs).map_err(of_order)?;
         if stock.room() < stock.margin.saturating_add(bytes) {
-            self.alarm(
+            self.monitor.alarm(
                 AlarmKind::Disk,
                 "stock",
                 "The disk is nearly full: no stock is made.".into(),
@@ -266,18 +269,18 @@ impl Core {
             );
             return Err("the disk is nearly full".into());
         }
-        self.calm(AlarmKind::Disk, "stock");
+        self.monitor.end_alarm(AlarmKind::Disk, "stock");
         let memory = target
             .kind
-            .memory_bytes(runs, PartyId(self.me()))
+            .memory_bytes(runs, PartyId(self.me))
             .map_err(of_order)?;
         let parties = target.kind.protocol().parties();
         let mut state = stock.state();
-        state.course[kind].may_begin()?;
+        state.pace[kind].may_begin()?;
         if state.making.is_some() || state.busy[usize::from(shelf)] {
             return Err("the shelf is in use".into());
         }
-        if !lock(&self.desk).reserve(memory) {
+        if !self.scheduler.queue().reserve(memory) {
             return Err("there is no memory for it".into());
         }
         state.busy[usize::from(shelf)] = true;
@@ -286,7 +289,7 @@ impl Core {
                 run,
                 shelf,
                 runs,
-                flight: Arc::new(Flight::new(run, parties, None)),
+                running: Arc::new(RunningJob::new(run, parties, None)),
             },
             kind,
             stage,
@@ -299,14 +302,14 @@ impl Core {
     /// Nothing is made any more: what it took is free. That a piece was not begun the leader hears before what is on that shelf: either it does not
     /// begin it, or it has forgotten the shelf by then.
     pub(super) fn clear_making(&self) {
-        let Some(making) = self.stock.state().making.take() else {
+        let Some(making) = self.state().making.take() else {
             return;
         };
-        lock(&self.desk).release(making.memory);
-        self.pump();
-        if self.me() != LEADER && !matches!(making.stage, Stage::Runs) {
+        self.scheduler.queue().release(making.memory);
+        self.scheduler.start_ready();
+        if self.me != LEADER && !matches!(making.stage, Stage::Runs) {
             let run = making.order.run;
-            self.tell(LEADER, &Message::Unready { run });
+            self.peers.tell(LEADER, &Message::Unready { run });
         }
         self.put_back(making.order.shelf);
     }
@@ -314,14 +317,14 @@ impl Core {
     /// The leader proposes that stock be made.
     pub(crate) fn hear_make(&self, from: u8, run: JobId, stock: Digest, shelf: u8, runs: u64) {
         let is_wanted = |kind: &usize| {
-            let has_place = |bulk| self.stock.has_place(bulk, *kind, runs);
+            let has_place = |bulk| self.has_place(bulk, *kind, runs);
             let place = from == LEADER && shelf < SHELVES && runs > 0;
-            place && has_place(self.stock.state().here[usize::from(shelf)][*kind].bulk)
+            place && has_place(self.state().here[usize::from(shelf)][*kind].bulk)
         };
-        let agreed = match self.stock.find(stock).filter(is_wanted) {
+        let agreed = match self.find(stock).filter(is_wanted) {
             Some(kind) => self.reserve(run, kind, shelf, runs, Stage::Agreed, WORD),
             None => {
-                lock(&self.tally).refused(from);
+                self.monitor.refused(from);
                 Err("it is not wanted, or there is enough of it".into())
             }
         };
@@ -332,12 +335,12 @@ impl Core {
                 Message::Unready { run }
             }
         };
-        self.tell(from, &answer);
+        self.peers.tell(from, &answer);
     }
 
     /// A peer agrees to make stock.
     pub(crate) fn hear_ready(&self, from: u8, run: JobId) {
-        self.stock.answer(run, |stage| {
+        self.answer(run, |stage| {
             if let Stage::Asked(missing) = stage {
                 missing.remove(&from);
             }
@@ -346,7 +349,7 @@ impl Core {
 
     /// A peer does not, or not any more, or the leader takes it back.
     pub(crate) fn hear_unready(&self, from: u8, run: JobId) {
-        self.stock.answer(run, |stage| match stage {
+        self.answer(run, |stage| match stage {
             Stage::Asked(_) => *stage = Stage::Off,
             Stage::Agreed if from == LEADER => *stage = Stage::Off,
             _ => {}
@@ -355,7 +358,7 @@ impl Core {
 
     /// The leader says that all have agreed.
     pub(crate) fn hear_go(&self, from: u8, run: JobId) {
-        self.stock.answer(run, |stage| {
+        self.answer(run, |stage| {
             if from == LEADER && matches!(stage, Stage::Agreed) {
                 *stage = Stage::Given;
             }
@@ -364,50 +367,50 @@ impl Core {
 
     /// A peer is gone, and with it what it makes and has.
     pub(crate) fn lose_stock(&self, peer: u8) {
-        let mut state = self.stock.state();
+        let mut state = self.state();
         state.there.remove(&peer);
         state.lacks_there.remove(&peer);
         state.words.remove(&peer);
         if let Some(making) = state
             .making
             .as_mut()
-            .filter(|making| peer < making.order.flight.parties)
+            .filter(|making| peer < making.order.running.parties)
         {
             match making.stage {
                 Stage::Asked(_) | Stage::Agreed => making.stage = Stage::Off,
                 Stage::Given | Stage::Runs | Stage::Off => {}
             }
             let reason = format!("the connection to party {peer} was lost");
-            making.order.flight.stop(FailKind::PeerLost, reason);
+            making.order.running.stop(FailKind::PeerLost, reason);
         }
         drop(state);
-        self.stock.moved.notify_all();
+        self.moved.notify_all();
     }
 
     /// Ends what is being made.
     pub(crate) fn stop_making(&self) {
-        if let Some(making) = &self.stock.state().making {
-            let flight = &making.order.flight;
-            flight.stop(FailKind::Restarted, "the service was stopped");
+        if let Some(making) = &self.state().making {
+            let running = &making.order.running;
+            running.stop(FailKind::Restarted, "the service was stopped");
         }
-        self.stock.moved.notify_all();
+        self.moved.notify_all();
     }
 
     /// Makes what all have agreed on.
     fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
-        let _landing = self.takes_off();
-        self.announcer.tell(&Happened::Stock);
+        let _guard = self.scheduler.guard_run();
+        self.monitor.tell(&Happened::Stock);
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));
         let took = start.elapsed();
-        let mut state = self.stock.state();
-        let course = &mut state.course[kind];
+        let mut state = self.state();
+        let pace = &mut state.pace[kind];
         match &made {
-            Ok(Ok(())) => course.made(order.runs, took),
-            Ok(Err(error)) if failure::kind(error) == FailKind::Cheating => course.ended = true,
-            _ => course.cut(),
+            Ok(Ok(())) => pace.made(order.runs, took),
+            Ok(Err(error)) if failure::kind(error) == FailKind::Cheating => pace.ended = true,
+            _ => pace.cut(),
         }
-        let cuts = course.cuts;
+        let cuts = pace.cuts;
         drop(state);
         match made {
             Ok(Ok(())) => tracing::debug!(runs = order.runs, ?took, "stock was made"),
@@ -418,28 +421,28 @@ impl Core {
     }
 
     fn make_piece(&self, kind: usize, order: &Order) -> cenote::Result<()> {
-        let kind = &self.stock.targets[kind].kind;
-        let Some(wires) = self.wires.get() else {
+        let kind = &self.targets[kind].kind;
+        let Some(wires) = self.peers.wires.get() else {
             return Err(cenote::Error::Usage("there are no connections".into()));
         };
         let session = format!("stock {}", order.run);
         let connections = wires.connections(&kind.protocol().topology(), &session, MEET)?;
-        let connections = order.flight.hold(connections);
+        let connections = order.running.hold(connections);
         let traffic = Duration::from_secs(kind.traffic_bytes(order.runs)? / LEAST_RATE);
-        let limit = self.settings.phase_timeout.unwrap_or(PHASE + traffic);
-        let store = &self.stock.stores[usize::from(order.shelf)];
-        let me = PartyId(self.me());
+        let limit = self.phase_timeout.unwrap_or(PHASE + traffic);
+        let store = &self.stores[usize::from(order.shelf)];
+        let me = PartyId(self.me);
         kind.make(order.runs, me, connections, &session, limit, store)?;
         Ok(())
     }
 
     fn making_failed(&self, kind: usize, order: &Order, error: &cenote::Error, cuts: u32) {
-        let name = self.stock.targets[kind].kind.protocol().describe();
+        let name = self.targets[kind].kind.protocol().describe();
         if failure::kind(error) != FailKind::Cheating {
             let shelf = order.shelf;
             tracing::warn!(shelf, %error, "stock for protocol {name} could not be made; it is tried again");
             if cuts >= MANY {
-                self.alarm(
+                self.monitor.alarm(
                     AlarmKind::StockLow,
                     &format!("cuts {name}"),
                     format!("The making of stock for protocol {name} was cut off {cuts} times, the last time because: {error}."),
@@ -449,12 +452,13 @@ impl Core {
             return;
         }
         let fault = Fault::of(error);
-        self.note_check(order.run, order.flight.parties, None, &fault);
+        self.against
+            .note_check(order.run, order.running.parties, None, &fault);
         let who = match fault.cheater {
-            Some(party) => format!("party {party} ({})", self.name(party)),
+            Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),
         };
-        self.alarm(
+        self.monitor.alarm(
             AlarmKind::Cheating,
             &format!("stock {who}"),
             format!("In making stock for protocol {name} {who} deviated from the protocol: {error}."),

@@ -13,8 +13,7 @@ use cenote::stock::ItemId;
 use cenote_service::job::Digest;
 use cenote_service::live::AlarmKind;
 
-use super::{SHELVES, State};
-use crate::core::{Core, lock};
+use super::{SHELVES, State, Stock};
 use crate::message::{LACKS, Message};
 
 /// How often a peer is asked.
@@ -64,7 +63,7 @@ impl Words {
 }
 
 impl State {
-    /// The items on each shelf of which a peer is asked now which it lacks. Shelves that are in use or have none that it must have are left
+    /// The items on each shelf of which a peer is asked now which it lacks. Stock that are in use or have none that it must have are left
     /// out.
     fn questions(&mut self, party: u8, now: Instant) -> BTreeMap<u8, Vec<Digest>> {
         let items_on = |shelf: u8| -> Vec<Digest> {
@@ -83,19 +82,21 @@ impl State {
     }
 }
 
-impl Core {
+impl Stock {
     /// Asks peers that are here what they lack, each once a minute.
     pub(super) fn look_for_orphans(&self, now: Instant) {
-        for party in 0..self.settings.names.len() as u8 {
-            let Some(peer) = self.peer(party) else { continue };
+        for party in 0..self.peers.count() {
+            let Some(peer) = self.peers.get(party) else {
+                continue;
+            };
             let is_here = peer.known().listens();
-            let (key, name) = (format!("lacks {party}"), self.name(party));
-            if !is_here || self.stock.stores.is_empty() {
-                self.calm(AlarmKind::StockLow, &key);
+            let (key, name) = (format!("lacks {party}"), self.peers.name(party));
+            if !is_here || self.stores.is_empty() {
+                self.monitor.end_alarm(AlarmKind::StockLow, &key);
                 continue;
             }
             let (questions, doubtful) = {
-                let mut state = self.stock.state();
+                let mut state = self.state();
                 let stays = state.stays.iter().filter(|lack| lack.by == party).count();
                 let words = state.words.entry(party).or_default();
                 let is_due = words.is_due(now);
@@ -107,17 +108,17 @@ impl Core {
                 (questions, doubtful)
             };
             for (shelf, items) in questions {
-                self.tell(party, &Message::Compare { shelf, items });
+                self.peers.tell(party, &Message::Compare { shelf, items });
             }
             match doubtful {
-                Some(items) => self.alarm(
+                Some(items) => self.monitor.alarm(
                     AlarmKind::StockLow,
                     &key,
                     format!("Party {party} ({name}) says here that it lacks {items} items of stock that this party has."),
                     "Find out with the others whether it does. The items stay meanwhile, and jobs do not use them. If it does, stop the service and \
                      remove them with `cenote stock drop`.",
                 ),
-                None => self.calm(AlarmKind::StockLow, &key),
+                None => self.monitor.end_alarm(AlarmKind::StockLow, &key),
             }
         }
     }
@@ -126,7 +127,7 @@ impl Core {
     pub(crate) fn hear_compare(&self, from: u8, shelf: u8, items: &[Digest]) {
         let at = usize::from(shelf);
         let lacking: Vec<Digest> = {
-            let state = self.stock.state();
+            let state = self.state();
             let Some(Some(held)) = state.held.get(at) else {
                 return;
             };
@@ -136,7 +137,7 @@ impl Core {
             let lacks = |item: &&Digest| !held.contains_key(&ItemId(item.0));
             items.iter().filter(lacks).copied().collect()
         };
-        self.tell(
+        self.peers.tell(
             from,
             &Message::Lacking {
                 shelf,
@@ -147,11 +148,11 @@ impl Core {
 
     /// A peer says which items it lacks of those that it was asked about.
     pub(crate) fn hear_lacking(&self, from: u8, shelf: u8, items: &[Digest]) {
-        let mut state = self.stock.state();
+        let mut state = self.state();
         let words = state.words.get_mut(&from);
         if !words.is_some_and(|words| words.open.remove(&shelf)) {
             drop(state);
-            lock(&self.tally).refused(from);
+            self.monitor.refused(from);
             return;
         }
         let Some(Some(held)) = state.held.get(usize::from(shelf)) else {
@@ -163,7 +164,7 @@ impl Core {
         if state.words.entry(from).or_default().say(shelf, ours) {
             state.news.insert(shelf);
             drop(state);
-            self.stock.moved.notify_all();
+            self.moved.notify_all();
         }
     }
 }

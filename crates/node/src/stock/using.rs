@@ -12,9 +12,8 @@ use cenote::runner::Connections;
 use cenote::stock::{ItemId, common};
 use cenote::{PartyId, Prepared, Result};
 
-use super::{SHELVES, Shelves, Store, Stored};
+use super::{SHELVES, Stock, Store, Stored};
 use crate::compiled::Compiled;
-use crate::core::{Core, lock};
 
 /// How long a job waits for a shelf that is still in use here.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -29,18 +28,18 @@ pub(crate) struct Wanted {
 }
 
 /// A shelf that a job uses, until this is dropped.
-pub(crate) struct Taken {
-    core: Arc<Core>,
+pub(crate) struct ShelfGuard {
+    stock: Arc<Stock>,
     pub(crate) shelf: u8,
 }
 
-impl Drop for Taken {
+impl Drop for ShelfGuard {
     fn drop(&mut self) {
-        self.core.put_back(self.shelf);
+        self.stock.put_back(self.shelf);
     }
 }
 
-impl Shelves {
+impl Stock {
     /// The stock that would serve a job, if there is to be any.
     pub(crate) fn wanted(&self, compiled: &Compiled) -> Option<Wanted> {
         let ands = compiled.program()?.and_gates();
@@ -116,18 +115,18 @@ impl Shelves {
     }
 }
 
-impl Core {
+impl Stock {
     /// Chooses the shelf of a job that the leader begins, if one serves it.
-    pub(crate) fn choose_shelf(self: &Arc<Self>, wanted: Option<Wanted>) -> Option<Taken> {
-        let shelf = self.stock.choose(self.me(), wanted?)?;
-        let core = Arc::clone(self);
-        Some(Taken { core, shelf })
+    pub(crate) fn choose_shelf(self: &Arc<Self>, wanted: Option<Wanted>) -> Option<ShelfGuard> {
+        let shelf = self.choose(self.me, wanted?)?;
+        let stock = Arc::clone(self);
+        Some(ShelfGuard { stock, shelf })
     }
 
     /// Takes the shelf that the leader names, unless it does not come free or there is no such.
-    pub(crate) fn take_shelf(self: &Arc<Self>, shelf: u8) -> Option<Taken> {
-        self.stock.take(shelf).then(|| Taken {
-            core: Arc::clone(self),
+    pub(crate) fn take_shelf(self: &Arc<Self>, shelf: u8) -> Option<ShelfGuard> {
+        self.take(shelf).then(|| ShelfGuard {
+            stock: Arc::clone(self),
             shelf,
         })
     }
@@ -136,12 +135,12 @@ impl Core {
     pub(crate) fn agree_on_stock(
         &self,
         connections: &mut Connections,
-        taken: Option<&Taken>,
+        on_shelf: Option<&ShelfGuard>,
         compiled: &Compiled,
     ) -> Result<Option<(Prepared, Store)>> {
-        let found = taken.and_then(|taken| self.look_on_shelf(taken.shelf, compiled));
+        let found = on_shelf.and_then(|on_shelf| self.look_on_shelf(on_shelf.shelf, compiled));
         let items = found.as_ref().map_or(&[][..], |(_, _, items)| items);
-        let phases = connections.phases(self.settings.phase_timeout.unwrap_or(CHOICE));
+        let phases = connections.phases(self.phase_timeout.unwrap_or(CHOICE));
         phases.begin("the choice of stock");
         let common = common(connections, items)?;
         let suffices = |prepared: &Prepared| {
@@ -153,13 +152,13 @@ impl Core {
             tracing::info!("the stock does not serve a job: it makes its own material");
             return Ok(None);
         };
-        lock(&self.tally).took_stock();
+        self.monitor.took_stock();
         Ok(Some((prepared, store)))
     }
 
     /// What on a shelf serves a job, and with which parameters.
     fn look_on_shelf(&self, shelf: u8, compiled: &Compiled) -> Option<(Prepared, Store, Vec<Stored>)> {
-        let stock = &self.stock;
+        let stock = self;
         let (wanted, program) = (stock.wanted(compiled)?, compiled.program()?);
         let kind = &stock.targets[wanted.kind].kind;
         let store = stock.stores.get(usize::from(shelf))?;
@@ -174,7 +173,7 @@ impl Core {
                 Ok(items)
             };
             // The others wait for the choice meanwhile.
-            let until = Instant::now() + self.settings.phase_timeout.unwrap_or(CHOICE) / 3;
+            let until = Instant::now() + self.phase_timeout.unwrap_or(CHOICE) / 3;
             let ids = serving()?.into_iter().map(|stored| stored.item.id);
             let damaged = stock.damaged(shelf, ids, Some(until));
             let mut items = serving()?;

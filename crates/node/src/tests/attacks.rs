@@ -8,7 +8,7 @@ use cenote_service::live::Live;
 use cenote_service::{Error, Timestamp};
 
 use super::world::{ALL, NONE, World, person, until, with_data, with_values};
-use crate::message::{Message, STANDINGS, Standing};
+use crate::message::{JobStatus, Message, STATUSES};
 use crate::wires::LONGEST;
 
 fn refused(world: &World, at: u8, peer: u8) -> u64 {
@@ -117,7 +117,7 @@ fn what_is_said_of_a_job_comes_after_its_proposal() {
             idempotency_key: format!("number {number}"),
             ..known.clone()
         };
-        let standing = Standing {
+        let status = JobStatus {
             job: proposal.id,
             proposal: proposal.digest(),
             proposer: 2,
@@ -128,7 +128,7 @@ fn what_is_said_of_a_job_comes_after_its_proposal() {
         let id = proposal.id;
         let proposal = Box::new(proposal);
         say(&world, 2, 1, &Message::Propose { proposal });
-        say(&world, 2, 1, &Message::Standings { jobs: vec![standing] });
+        say(&world, 2, 1, &Message::Statuses { jobs: vec![status] });
         until("it is known", || world.node(1).jobs().get(id).is_ok());
     }
     let asked = |message: &&Message| matches!(message, Message::Ask { .. });
@@ -265,8 +265,8 @@ fn an_approval_counts_for_its_proposal_and_its_sender_only() {
     until("it is refused", || refused(&world, 0, 2) == 1);
     replay(first.proposal.id, first.digest);
     assert!(world.job(0, second.proposal.id).decisions[2].is_none());
-    // Another party's standing says nothing of party 2 or of this one.
-    let standing = |state| Standing {
+    // Another party's status says nothing of party 2 or of this one.
+    let status = |state| JobStatus {
         job: second.proposal.id,
         proposal: second.digest,
         proposer: 0,
@@ -274,8 +274,8 @@ fn an_approval_counts_for_its_proposal_and_its_sender_only() {
         approved: true,
         deadline: second.proposal.deadline,
     };
-    let jobs = vec![standing(StateName::Running); STANDINGS];
-    say(&world, 1, 0, &Message::Standings { jobs });
+    let jobs = vec![status(StateName::Running); STATUSES];
+    say(&world, 1, 0, &Message::Statuses { jobs });
     until("it is taken for its approval", || {
         world.job(0, second.proposal.id).decisions[1].is_some()
     });

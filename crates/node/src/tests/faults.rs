@@ -11,11 +11,10 @@ use cenote_service::job::{FailKind, JobId, Proposal, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
 use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
-use crate::core::lock;
 use crate::failure;
 use crate::message::Message;
 use crate::peer::Greeting;
-use crate::run::Gained;
+use crate::results::JobResult;
 
 /// Whether a failure is one of what may follow from a party that is gone.
 fn lost(state: &State) -> bool {
@@ -55,8 +54,8 @@ fn a_beginning_that_is_lost_is_told_again() {
     world.hub.meddle(None);
     until("it is done", || {
         let core = &world.node(0).core;
-        core.tell_standings(1);
-        core.tell_standings(2);
+        core.tell_statuses(1);
+        core.tell_statuses(2);
         world.job(0, id).state == State::Done
     });
     world.verify();
@@ -296,24 +295,24 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
         let id = job.proposal.id;
         until("party 1 waits, or has given it up", || {
             let state = world.job(1, id).state;
-            lock(&core.desk).has(id) || !state.name().is_open()
+            core.scheduler.queue().has(id) || !state.name().is_open()
         });
-        let mut desk = lock(&core.desk);
-        assert!(desk.call(id, None));
-        let (_, flight) = desk.next_called()?;
-        drop(desk);
+        let mut scheduler = core.scheduler.queue();
+        assert!(scheduler.call(id, None));
+        let (_, running) = scheduler.next_called()?;
+        drop(scheduler);
         let topology = Protocol::default().topology();
-        let connections = flight.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
+        let connections = running.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
         let job = core.jobs.start(id, Timestamp::now()).ok()?;
-        Some((job, flight, connections))
+        Some((job, running, connections))
     };
-    let (job, flight, _connections) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
+    let (job, running, _connections) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
     let id = job.proposal.id;
     core.changed(&job);
-    until("it is stopped", || flight.stopped().is_some());
-    assert_eq!(flight.stopped().expect("stopped").0, FailKind::Deadline);
+    until("it is stopped", || running.stopped().is_some());
+    assert_eq!(running.stopped().expect("stopped").0, FailKind::Deadline);
     let compiled = core.program_of(&job).expect("a program");
-    let recorded = core.record(&job, &compiled, Gained::learnt(b"learnt"));
+    let recorded = core.record(&job, &compiled, JobResult::learnt(b"learnt"));
     assert!(recorded.is_ok());
     assert_eq!(world.job(1, id).state, State::Done);
     let learnt = world.node(1).fetch(id, "key", person()).expect("a result");
@@ -342,7 +341,7 @@ fn a_leader_that_never_starts_holds_a_job_until_its_deadline_only() {
     lose(&world, |message| {
         matches!(
             message,
-            Message::Start { .. } | Message::Fail { .. } | Message::Standings { .. }
+            Message::Start { .. } | Message::Fail { .. } | Message::Statuses { .. }
         )
     });
     let id = world.submit_urgent(1, &world.submission("add8", "never"), |_| true);
@@ -422,8 +421,8 @@ fn a_program_that_was_lost_is_asked_for_until_it_comes() {
 #[test]
 fn a_peer_that_was_not_greeted_is_greeted_later() {
     let world = World::new(3, ALL);
-    let greeting = world.node(0).core.peer(1).expect("a peer");
-    let heard = world.node(1).core.peer(0).expect("a peer");
+    let greeting = world.node(0).core.peers.get(1).expect("a peer");
+    let heard = world.node(1).core.peers.get(0).expect("a peer");
     until("it is not greeted", || {
         // While this is held, party 0 does not see that it has to greet.
         let mut known = greeting.known();
@@ -441,7 +440,7 @@ fn a_link_that_is_up_before_the_service_can_tell_is_greeted_all_the_same() {
     let mut world = World::new(3, ALL);
     world.stop(1);
     for other in [0, 2] {
-        world.node(other).core.peer(1).expect("a peer").known().hello = None;
+        world.node(other).core.peers.get(1).expect("a peer").known().hello = None;
     }
     world.start_slowly(1, Duration::from_millis(200));
     world.wait_ready();

@@ -264,9 +264,9 @@ fn a_bound_that_is_passed_leaves_jobs_with_these_parties_to_persons() {
     let id = world.submit(0, "passed").proposal.id;
     world.wait_for(id, StateName::Done);
     let (core, job) = (&world.node(1).core, world.job(1, id));
-    core.check_bound(&job, -37.5);
+    core.against.check_bound(&job, -37.5);
     assert!(world.node(1).alarms().is_empty() && world.node(1).jobs().unsettled().expect("read").is_empty());
-    core.check_bound(&job, -36.5);
+    core.against.check_bound(&job, -36.5);
     assert!(is_alarmed(&world, 1, "bound"));
     let alarms = world.node(1).alarms();
     let mut warnings = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Warning);

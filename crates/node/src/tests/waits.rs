@@ -153,9 +153,9 @@ fn what_waited_behind_a_job_that_is_taken_back_is_looked_at() {
     let id = world.submit(0, "taken back").proposal.id;
     world.wait_for(id, StateName::Proposed);
     let core = stop_clocks(&world, 0);
-    core.wait_pump(Duration::ZERO);
+    core.scheduler.wait_for_start(Duration::ZERO);
     core.cancel(id, person()).expect("taken back");
-    assert!(core.wait_pump(Duration::ZERO));
+    assert!(core.scheduler.wait_for_start(Duration::ZERO));
 }
 
 #[test]
@@ -178,9 +178,9 @@ fn a_job_that_waits_already_is_not_lined_up_again() {
     world.record_queued(id, early);
 
     core.look_at_record().expect("looked at");
-    assert!(lock(&core.desk).has(id) && core.wait_pump(Duration::ZERO));
+    assert!(core.scheduler.queue().has(id) && core.scheduler.wait_for_start(Duration::ZERO));
     core.look_at_record().expect("looked at");
-    assert!(lock(&core.desk).has(id) && !core.wait_pump(Duration::ZERO));
+    assert!(core.scheduler.queue().has(id) && !core.scheduler.wait_for_start(Duration::ZERO));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::compiled::tests::bundle;
 use crate::core::Core;
-use crate::dispatch::LANES;
+use crate::dispatch::WORKERS;
 use crate::wires::memory::Hub;
 use crate::{Node, Settings, StockSettings};
 
@@ -117,9 +117,7 @@ impl World {
         let node = self.nodes[usize::from(party)].take().expect("up");
         let core = Arc::downgrade(&node.core);
         // Nothing that a killed process did not record reaches its record.
-        node.core
-            .stopping
-            .store(true, std::sync::atomic::Ordering::Relaxed);
+        node.core.scheduler.stop();
         drop(node);
         self.wait_gone(party, &core);
     }
@@ -333,10 +331,12 @@ pub(crate) fn until_within(limit: Duration, what: &str, is: impl Fn() -> bool) {
 /// From here on nothing happens at a party but for what others say and what is called.
 pub(crate) fn stop_clocks(world: &World, party: u8) -> Arc<Core> {
     let core = Arc::clone(&world.node(party).core);
-    core.stopping.store(true, std::sync::atomic::Ordering::Relaxed);
-    // What is left is the lanes of all parties, and the ears.
-    let others = world.nodes.len() * LANES + 1;
-    until("its clocks stand still", || Arc::weak_count(&core) == others);
+    core.scheduler.stop();
+    // What is left is the workers of all parties, and the ears.
+    let others = world.nodes.len() * WORKERS + 1;
+    until("its clocks stand still", || {
+        Arc::weak_count(&core) == others && Arc::weak_count(&core.stock) == 0
+    });
     core
 }
 

@@ -1,5 +1,6 @@
 //! Services with stock, from its making to its use, with parties that lie, fail and cheat.
 
+mod cheating;
 mod damage;
 mod making;
 mod orphans;
@@ -10,10 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cenote::Protocol;
 use cenote::stock::Kind;
-use cenote_net::{Label, Step};
-use cenote_service::job::{FailKind, JobId, State, StateName};
+use cenote_service::job::{JobId, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
-use cenote_testkit::{Adversary, Perturbation, Target as Position};
 
 use super::*;
 use orphans::ask_and_wait;
@@ -67,7 +66,7 @@ fn wait_full(world: &World) {
 /// Nothing is made from here on. For a minute nobody asks either what others lack, unless the test does.
 fn make_no_more(world: &World) {
     for node in world.nodes.iter().flatten() {
-        node.core.stock.state().course[0].ended = true;
+        node.core.stock.state().pace[0].ended = true;
     }
     until("nothing is made", || {
         world
@@ -83,7 +82,7 @@ fn make_no_more(world: &World) {
 /// It is made again. The leader is the last to know, so that no peer declines.
 fn make_again(world: &World) {
     for node in world.nodes.iter().flatten().rev() {
-        node.core.stock.state().course[0].ended = false;
+        node.core.stock.state().pace[0].ended = false;
     }
 }
 
@@ -121,7 +120,7 @@ fn lose(world: &World) {
             for stored in store.inventory().expect("read").items {
                 store.remove(&stored.item.id).expect("removed");
             }
-            node.core.put_back(shelf);
+            node.core.stock.put_back(shelf);
         }
     }
 }
@@ -194,9 +193,9 @@ fn what_is_on_a_shelf_is_told_before_anybody_takes_it() {
         }
         vec![message]
     })));
-    core.put_back(0);
-    core.tell_levels(2);
-    // Standings are told by the clock, too.
+    core.stock.put_back(0);
+    core.stock.tell_levels(2);
+    // Statuses are told by the clock, too.
     let [told, free] = counts.map(|count| count.load(Ordering::Relaxed));
     assert!(told >= 3 && free == 0, "{told} {free}");
 }
@@ -289,7 +288,7 @@ fn what_one_party_lacks_is_dropped_by_the_word_of_both_others_only() {
     let note = |party: u8, shelf: u8, id: cenote::stock::ItemId| {
         let path = store(party, shelf).path().join(id.to_string());
         std::fs::write(path.join("lacked-by-2"), "").expect("noted");
-        world.node(party).core.put_back(shelf);
+        world.node(party).core.stock.put_back(shelf);
     };
     note(0, 3, third);
     note(0, 4, fourth);
@@ -359,17 +358,17 @@ fn a_party_that_declines_is_asked_seldom() {
     wait_full(&world);
     make_no_more(&world);
     for party in 0..2 {
-        world.node(party).core.stock.state().course[0].ended = false;
+        world.node(party).core.stock.state().pace[0].ended = false;
     }
     lose(&world);
     until("it is asked", || {
-        world.node(0).core.stock.state().course[0].declined > 0
+        world.node(0).core.stock.state().pace[0].declined > 0
     });
-    assert!(world.node(0).core.stock.state().course[0].again.is_some());
+    assert!(world.node(0).core.stock.state().pace[0].again.is_some());
     run(&world, 0, "goes on");
     assert_eq!(left(&world, 0).0, left(&world, 2).0);
     // It wants some again.
-    world.node(2).core.stock.state().course[0].ended = false;
+    world.node(2).core.stock.state().pace[0].ended = false;
     wait_full(&world);
 }
 
@@ -378,7 +377,7 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
     let world = world(3, SHARE);
     wait_full(&world);
     make_no_more(&world);
-    world.node(1).core.stock.state().course[0].ended = false;
+    world.node(1).core.stock.state().pace[0].ended = false;
     let answers = [Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0))];
     let counts = answers.clone();
     world.hub.meddle(Some(Arc::new(move |from, to, message| {
@@ -469,87 +468,6 @@ fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
     run(&world, 2, "next");
     assert_eq!(from_stock(&world, 0), jobs + 1);
     world.verify();
-}
-
-/// Party 2 flips a bit of the first message of this step in sessions whose names begin so.
-fn cheat(world: &World, session: &'static str, code: u16) -> (Adversary, Arc<AtomicU64>) {
-    let step = Step { code, name: "some" };
-    let adversary = Adversary::new(Position::step(step), Perturbation::FlipBit { byte: 0, bit: 0 });
-    let (cheater, sessions) = (adversary.clone(), Arc::new(AtomicU64::new(0)));
-    let count = Arc::clone(&sessions);
-    world.hub.spoil(Some(Arc::new(move |name, party, connections| {
-        if !name.starts_with(session) || party != 2 {
-            return connections;
-        }
-        count.fetch_add(1, Ordering::Relaxed);
-        let cheater = cheater.clone();
-        connections.map(move |channel| Box::new(cheater.wrap(Label::from("some"), channel)))
-    })));
-    (adversary, sessions)
-}
-
-fn alarmed(world: &World, party: u8) -> bool {
-    let alarms = world.node(party).alarms();
-    alarms
-        .iter()
-        .any(|alarm| alarm.kind == AlarmKind::Cheating && alarm.text.contains("party"))
-}
-
-/// The check that a party's audit log says has failed in a job, or in making stock.
-fn noted_check(world: &World, party: u8, job: Option<JobId>) -> Option<String> {
-    let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
-    let mut lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
-    let job = job.map(|job| serde_json::Value::from(job.to_string()));
-    let is = |line: &serde_json::Value| line["event"] == "check-failed" && line.get("job") == job.as_ref();
-    lines.find(is)?["check"].as_str().map(str::to_owned)
-}
-
-#[test]
-fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
-    let world = world(3, SHARE);
-    wait_full(&world);
-    make_no_more(&world);
-    let before = left(&world, 0);
-    // "evaluate AND layer" of protocol three.
-    let (adversary, sessions) = cheat(&world, "job ", 0x30a);
-    let id = world.submit(0, "cheated").proposal.id;
-    world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
-    wait_free(&world);
-    assert_eq!((adversary.deviations(), sessions.load(Ordering::Relaxed)), (1, 1));
-    let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
-    assert!((0..3).any(caught), "{:?}", world.job(0, id).state);
-    until("there is an alarm", || (0..3).any(|party| alarmed(&world, party)));
-    let noted = |party: u8| caught(party) && noted_check(&world, party, Some(id)).is_some();
-    assert!((0..3).any(noted), "it is in the audit log");
-    assert_eq!(from_stock(&world, 0), 1);
-    for party in 0..2 {
-        assert!(left(&world, party).1 < before.1, "what was used is gone");
-    }
-    world.hub.spoil(None);
-    world.settle_all();
-    run(&world, 1, "goes on");
-    assert_eq!(sessions.load(Ordering::Relaxed), 1);
-    world.verify();
-}
-
-#[test]
-fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
-    let world = world(3, SHARE);
-    wait_full(&world);
-    // "multiply triples" of protocol three.
-    let (adversary, sessions) = cheat(&world, "stock ", 0x305);
-    lose(&world);
-    until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
-    assert_eq!(adversary.deviations(), 1);
-    let noted = |party: u8| alarmed(&world, party) && noted_check(&world, party, None).is_some();
-    assert!((0..2).any(noted), "it is in the audit log");
-    let ended = |party: u8| world.node(party).core.stock.state().course[0].ended;
-    assert!((0..2).any(ended));
-    // Whoever has caught it agrees to nothing more; the leader asks for nothing, or in vain.
-    world.settle_all();
-    run(&world, 0, "goes on");
-    assert_eq!(sessions.load(Ordering::Relaxed), 1);
-    assert!(left(&world, 0).0 < usize::from(SHELVES));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_panic_in_the_making_ends_nothing() {
     run(&world, 0, "goes on");
     wait_full(&world);
     assert!(sessions.load(Ordering::Relaxed) > 1);
-    let cuts = |party: u8| world.node(party).core.stock.state().course[0].cuts;
+    let cuts = |party: u8| world.node(party).core.stock.state().pace[0].cuts;
     assert!((0..3).all(|party| cuts(party) > 0));
     // Nothing is left that the end of the service waits for.
     let start = Instant::now();
@@ -87,11 +87,11 @@ fn what_waited_for_the_memory_of_a_making_is_looked_at() {
     });
     let core = stop_clocks(&world, 1);
     let stock = core.stock.targets[0].digest;
-    core.hear_make(0, JobId([1; 16]), stock, 0, 1);
+    core.stock.hear_make(0, JobId([1; 16]), stock, 0, 1);
     assert!(core.stock.state().making.is_some());
-    core.wait_pump(Duration::ZERO);
-    core.clear_making();
-    assert!(core.stock.state().making.is_none() && core.wait_pump(Duration::ZERO));
+    core.scheduler.wait_for_start(Duration::ZERO);
+    core.stock.clear_making();
+    assert!(core.stock.state().making.is_none() && core.scheduler.wait_for_start(Duration::ZERO));
 }
 
 /// One epoch has 2^16 batches at most.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::JobId;
 
-use crate::flight::Flight;
+use crate::running_job::RunningJob;
 use crate::stock::Wanted;
 
 /// Calls of the leader for jobs that do not wait here yet, at most.
@@ -59,7 +59,7 @@ fn there(limits: &[Option<Limits>], parties: u8) -> Option<Vec<Limits>> {
 }
 
 /// Jobs that wait and jobs that run.
-pub(crate) struct Desk {
+pub(crate) struct Queue {
     me: u8,
     limits: Limits,
     lines: BTreeMap<u8, VecDeque<Waiting>>,
@@ -67,7 +67,7 @@ pub(crate) struct Desk {
     last: u8,
     /// Jobs that others are in the way of, and since when.
     passed: BTreeMap<JobId, Instant>,
-    running: BTreeMap<JobId, (Waiting, Arc<Flight>)>,
+    running: BTreeMap<JobId, (Waiting, Arc<RunningJob>)>,
     /// Jobs that the leader has begun, and the shelves of stock that it has named.
     called: BTreeMap<JobId, Option<u8>>,
     /// Bytes of memory that others than jobs take.
@@ -76,9 +76,9 @@ pub(crate) struct Desk {
     closed: bool,
 }
 
-impl Desk {
+impl Queue {
     pub(crate) fn new(me: u8, limits: Limits) -> Self {
-        Desk {
+        Queue {
             me,
             limits,
             lines: BTreeMap::new(),
@@ -127,7 +127,7 @@ impl Desk {
         &mut self,
         now: Instant,
         limits: &[Option<Limits>],
-    ) -> Option<(Waiting, Arc<Flight>)> {
+    ) -> Option<(Waiting, Arc<RunningJob>)> {
         let mut passed = std::mem::take(&mut self.passed);
         let chosen = self.choose(now, limits, &mut passed);
         self.passed = passed;
@@ -225,7 +225,7 @@ impl Desk {
     }
 
     /// The next job that the leader has begun and that has a place and fits here.
-    pub(crate) fn next_called(&mut self) -> Option<(Waiting, Arc<Flight>)> {
+    pub(crate) fn next_called(&mut self) -> Option<(Waiting, Arc<RunningJob>)> {
         for (proposer, line) in &self.lines {
             for (place, waiting) in line.iter().enumerate() {
                 let called = self.called.contains_key(&waiting.job);
@@ -246,7 +246,7 @@ impl Desk {
         place: usize,
         waiting: Waiting,
         shelf: Option<u8>,
-    ) -> (Waiting, Arc<Flight>) {
+    ) -> (Waiting, Arc<RunningJob>) {
         if let Some(line) = self.lines.get_mut(&proposer) {
             line.remove(place);
             if line.is_empty() {
@@ -254,10 +254,10 @@ impl Desk {
             }
         }
         self.passed.remove(&waiting.job);
-        let flight = Arc::new(Flight::new(waiting.job, waiting.parties, shelf));
+        let running = Arc::new(RunningJob::new(waiting.job, waiting.parties, shelf));
         self.running
-            .insert(waiting.job, (waiting.clone(), Arc::clone(&flight)));
-        (waiting, flight)
+            .insert(waiting.job, (waiting.clone(), Arc::clone(&running)));
+        (waiting, running)
     }
 
     fn run_by(&self, proposer: u8) -> u64 {
@@ -299,8 +299,8 @@ impl Desk {
     }
 
     /// The run of a job, if it runs.
-    pub(crate) fn flight(&self, job: JobId) -> Option<Arc<Flight>> {
-        self.running.get(&job).map(|(_, flight)| Arc::clone(flight))
+    pub(crate) fn running(&self, job: JobId) -> Option<Arc<RunningJob>> {
+        self.running.get(&job).map(|(_, running)| Arc::clone(running))
     }
 
     /// Whether a job waits or runs.
@@ -310,10 +310,10 @@ impl Desk {
     }
 
     /// All runs.
-    pub(crate) fn flights(&self) -> Vec<Arc<Flight>> {
+    pub(crate) fn all_running(&self) -> Vec<Arc<RunningJob>> {
         self.running
             .values()
-            .map(|(_, flight)| Arc::clone(flight))
+            .map(|(_, running)| Arc::clone(running))
             .collect()
     }
 

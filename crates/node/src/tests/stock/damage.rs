@@ -122,7 +122,7 @@ fn what_is_left_at_all_has_to_suffice() {
     });
     // Half of each item is to be enough: what lies on the first shelf is made in one piece, however slowly. It is the first one that is made:
     // until all keep stock the leader has chosen nothing.
-    world.node(0).core.stock.state().course[0].piece = 4;
+    world.node(0).core.stock.state().pace[0].piece = 4;
     complete.store(true, Ordering::Relaxed);
     world.stop(2);
     world.start(2);

@@ -20,7 +20,7 @@ const WORD: Duration = Duration::from_secs(2);
 
 /// A job that runs.
 #[derive(Debug)]
-pub(crate) struct Flight {
+pub(crate) struct RunningJob {
     /// The job.
     pub(crate) job: JobId,
     /// How many take part.
@@ -60,9 +60,9 @@ impl std::fmt::Debug for Closers {
     }
 }
 
-impl Flight {
+impl RunningJob {
     pub(crate) fn new(job: JobId, parties: u8, shelf: Option<u8>) -> Self {
-        Flight {
+        RunningJob {
             job,
             parties,
             shelf,
@@ -146,13 +146,13 @@ impl Flight {
     }
 
     /// Why it was stopped, if it was before it had channels: then it goes no further than to meet its peers.
-    pub(crate) fn stranded(&self) -> Option<(FailKind, String)> {
+    pub(crate) fn stopped_before_meeting(&self) -> Option<(FailKind, String)> {
         let end = self.end();
         end.why.clone().filter(|_| end.closers.0.is_empty())
     }
 
     /// Sees that nothing has ended it yet.
-    pub(crate) fn goes_on(&self) -> Result<(), Fault> {
+    pub(crate) fn still_runs(&self) -> Result<(), Fault> {
         let end = self.end();
         match (&end.why, &end.word) {
             (Some((kind, reason)), _) => Err(Fault::new(*kind, reason.clone())),
@@ -192,7 +192,7 @@ impl Flight {
     }
 
     /// How far it is.
-    pub(crate) fn running(&self) -> Running {
+    pub(crate) fn shown(&self) -> Running {
         Running {
             job: self.job,
             since: self.since,
@@ -206,8 +206,8 @@ impl Flight {
 mod tests {
     use super::*;
 
-    fn flight() -> Flight {
-        Flight::new(JobId([1; 16]), 3, None)
+    fn running() -> RunningJob {
+        RunningJob::new(JobId([1; 16]), 3, None)
     }
 
     fn connections() -> Connections {
@@ -217,26 +217,29 @@ mod tests {
 
     #[test]
     fn what_is_stopped_before_it_meets_goes_no_further() {
-        let flight = flight();
-        assert!(flight.goes_on().is_ok() && flight.stranded().is_none());
-        assert!(!flight.stop(FailKind::Deadline, "late"));
-        assert_eq!(flight.stranded(), Some((FailKind::Deadline, "late".into())));
-        let _connections = flight.hold(connections());
-        assert_eq!(flight.stranded(), None);
+        let running = running();
+        assert!(running.still_runs().is_ok() && running.stopped_before_meeting().is_none());
+        assert!(!running.stop(FailKind::Deadline, "late"));
         assert_eq!(
-            flight.goes_on().err().map(|fault| fault.kind),
+            running.stopped_before_meeting(),
+            Some((FailKind::Deadline, "late".into()))
+        );
+        let _connections = running.hold(connections());
+        assert_eq!(running.stopped_before_meeting(), None);
+        assert_eq!(
+            running.still_runs().err().map(|fault| fault.kind),
             Some(FailKind::Deadline)
         );
     }
 
     #[test]
     fn what_a_peer_ends_as_soon_as_it_has_met_goes_no_further() {
-        let flight = flight();
-        assert!(!flight.hear(1, &Remote::Cancel) && flight.goes_on().is_ok());
-        let _connections = flight.hold(connections());
-        assert!(flight.hear(1, &Remote::Cancel));
+        let running = running();
+        assert!(!running.hear(1, &Remote::Cancel) && running.still_runs().is_ok());
+        let _connections = running.hold(connections());
+        assert!(running.hear(1, &Remote::Cancel));
         assert_eq!(
-            flight.goes_on().err().map(|fault| fault.kind),
+            running.still_runs().err().map(|fault| fault.kind),
             Some(FailKind::Peer)
         );
     }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use cenote_service::job::{Remote, State, StateName};
 
 use crate::core::{Core, lock};
-use crate::message::{Message, STANDINGS, Standing, VERSION};
+use crate::message::{JobStatus, Message, STATUSES, VERSION};
 use crate::peer::Greeting;
 
 impl Core {
     /// The first words over a connection.
     pub(crate) fn greet(&self, peer: u8) {
-        let Some(known) = self.peer(peer) else { return };
+        let Some(known) = self.peers.get(peer) else { return };
         // Before it is told: a connection that is new by then is greeted again.
         known.known().greeting = Greeting::UnderWay;
         let hello = Message::Hello {
@@ -22,7 +22,7 @@ impl Core {
             memory: self.settings.memory,
             names: self.settings.names.clone(),
         };
-        let is_told = self.is_told(peer, &hello);
+        let is_told = self.peers.is_told(peer, &hello);
         {
             let mut known = known.known();
             known.greeting = match (known.greeting, is_told) {
@@ -31,61 +31,61 @@ impl Core {
             };
         }
         if is_told {
-            self.tell_standings(peer);
+            self.tell_statuses(peer);
         }
     }
 
     /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
-    pub(crate) fn tell_standings(&self, peer: u8) {
-        self.tell_levels(peer);
-        let standings: Vec<Standing> = lock(&self.open)
+    pub(crate) fn tell_statuses(&self, peer: u8) {
+        self.stock.tell_levels(peer);
+        let statuses: Vec<JobStatus> = lock(&self.open)
             .iter()
-            .filter(|(_, brief)| peer < brief.parties)
-            .map(|(job, brief)| Standing {
+            .filter(|(_, open)| peer < open.parties)
+            .map(|(job, open)| JobStatus {
                 job: *job,
-                proposal: brief.proposal,
-                proposer: brief.proposer,
-                state: brief.state,
-                approved: brief.approved,
-                deadline: brief.deadline,
+                proposal: open.proposal,
+                proposer: open.proposer,
+                state: open.state,
+                approved: open.approved,
+                deadline: open.deadline,
             })
             .collect();
-        for jobs in standings.chunks(STANDINGS) {
-            self.tell(peer, &Message::Standings { jobs: jobs.to_vec() });
+        for jobs in statuses.chunks(STATUSES) {
+            self.peers.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
         }
-        let flights = lock(&self.desk).flights();
-        for flight in flights.iter().filter(|flight| peer < flight.parties) {
-            if let Some(shelf) = flight.beginning() {
-                let job = flight.job;
-                self.tell(peer, &Message::Start { job, shelf });
+        let all_running = self.scheduler.queue().all_running();
+        for running in all_running.iter().filter(|running| peer < running.parties) {
+            if let Some(shelf) = running.beginning() {
+                let job = running.job;
+                self.peers.tell(peer, &Message::Start { job, shelf });
             }
         }
     }
 
     /// A peer says where a job stands there.
-    pub(crate) fn hear_standing(self: &Arc<Self>, from: u8, standing: &Standing) {
-        let id = standing.job;
+    pub(crate) fn hear_status(self: &Arc<Self>, from: u8, status: &JobStatus) {
+        let id = status.job;
         let known = match self.jobs.get(id) {
             Ok(job) => job,
             Err(cenote_service::Error::NoJob(_)) => {
-                if standing.proposer == from {
-                    self.tell(from, &Message::Ask { job: id });
-                } else if standing.proposer == self.me() {
+                if status.proposer == from {
+                    self.peers.tell(from, &Message::Ask { job: id });
+                } else if status.proposer == self.me() {
                     self.tell_end(from, id);
                 }
                 return;
             }
             Err(_) => return,
         };
-        if known.digest != standing.proposal || from >= known.proposal.parties {
-            lock(&self.tally).refused(from);
+        if known.digest != status.proposal || from >= known.proposal.parties {
+            self.monitor.refused(from);
             return;
         }
         if !known.state.name().is_open() {
             return self.tell_end(from, id);
         }
-        if standing.approved && known.state.name() == StateName::Proposed {
-            let proposal = standing.proposal;
+        if status.approved && known.state.name() == StateName::Proposed {
+            let proposal = status.proposal;
             self.hear(
                 from,
                 id,
@@ -101,9 +101,9 @@ impl Core {
             Ok(job) if job.proposal.proposer != self.me() || from >= job.proposal.parties => {}
             Ok(job) if matches!(job.state, State::Proposed) => {
                 let proposal = Box::new(job.proposal.clone());
-                self.tell(from, &Message::Propose { proposal });
+                self.peers.tell(from, &Message::Propose { proposal });
                 if let Some(word) = self.word_on(&job) {
-                    self.tell(from, &word);
+                    self.peers.tell(from, &word);
                 }
             }
             // It had approved it, and has lost its record of that.

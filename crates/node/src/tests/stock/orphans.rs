@@ -37,7 +37,7 @@ fn ask(world: &World) {
         let mut state = node.core.stock.state();
         state.words.values_mut().for_each(|words| words.asked = None);
         drop(state);
-        node.core.look_for_orphans(Instant::now());
+        node.core.stock.look_for_orphans(Instant::now());
     }
 }
 
@@ -103,7 +103,7 @@ fn wait_for_alarm(world: &World, who: &str) {
     let now = std::cell::Cell::new(Instant::now());
     until("there is an alarm", || {
         now.set(now.get() + Duration::from_secs(61));
-        node.core.look_for_orphans(now.get());
+        node.core.stock.look_for_orphans(now.get());
         let alarms = node.alarms();
         alarms
             .iter()
@@ -351,7 +351,7 @@ fn what_a_peer_does_not_speak_of_stays() {
     });
     assert!(!items(0, 3).is_empty() && !items(0, 4).is_empty());
     for shelf in [3, 4] {
-        world.node(1).core.put_back(shelf);
+        world.node(1).core.stock.put_back(shelf);
     }
     until("both are dropped", || {
         ask_for_a_while(&world);

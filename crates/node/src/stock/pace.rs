@@ -16,7 +16,7 @@ const LOW_FOR: Duration = Duration::from_secs(60);
 
 /// How the making of a kind goes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Course {
+pub(super) struct Pace {
     /// It is filled up to its target.
     pub(super) filling: bool,
     /// Runs that are made at once.
@@ -33,7 +33,7 @@ pub(super) struct Course {
     pub(super) ended: bool,
 }
 
-impl Course {
+impl Pace {
     /// A piece was made: the next one is as large as takes about a second.
     pub(super) fn made(&mut self, runs: u64, took: Duration) {
         (self.declined, self.again) = (0, None);
@@ -90,39 +90,38 @@ mod tests {
 
     #[test]
     fn pieces_take_about_a_second_and_failures_make_them_rare() {
-        let mut course = Course::default();
-        course.made(1, Duration::from_millis(1));
-        course.made(2, Duration::from_millis(500));
-        assert_eq!(course.piece, 2);
-        course.made(2, Duration::from_secs(2));
-        assert_eq!(course.piece, 1);
-        let pause = |course: &Course| {
-            course
-                .again
+        let mut pace = Pace::default();
+        pace.made(1, Duration::from_millis(1));
+        pace.made(2, Duration::from_millis(500));
+        assert_eq!(pace.piece, 2);
+        pace.made(2, Duration::from_secs(2));
+        assert_eq!(pace.piece, 1);
+        let pause = |pace: &Pace| {
+            pace.again
                 .map(|again| again.saturating_duration_since(Instant::now()))
         };
-        course.declined();
-        assert!(pause(&course) <= Some(SOON));
-        (0..100).for_each(|_| course.declined());
-        assert!(pause(&course) <= Some(DECLINED) && pause(&course) > Some(DECLINED / 2));
-        course.made(1, Duration::ZERO);
-        assert!(course.may_begin().is_ok() && course.declined == 0);
+        pace.declined();
+        assert!(pause(&pace) <= Some(SOON));
+        (0..100).for_each(|_| pace.declined());
+        assert!(pause(&pace) <= Some(DECLINED) && pause(&pace) > Some(DECLINED / 2));
+        pace.made(1, Duration::ZERO);
+        assert!(pace.may_begin().is_ok() && pace.declined == 0);
         // What succeeds between does not make good for what was cut off.
         for _ in 0..20 {
-            course.cut();
-            course.made(1, Duration::ZERO);
+            pace.cut();
+            pace.made(1, Duration::ZERO);
         }
-        course.cut();
-        assert!(pause(&course) > Some(SELDOM / 2) && course.may_begin().is_err());
+        pace.cut();
+        assert!(pause(&pace) > Some(SELDOM / 2) && pace.may_begin().is_err());
     }
 
     #[test]
     fn stock_is_low_after_a_minute_below_a_quarter() {
-        let (mut course, start) = (Course::default(), Instant::now());
+        let (mut pace, start) = (Pace::default(), Instant::now());
         let later = |seconds| start + Duration::from_secs(seconds);
-        assert!(!course.is_low(24, 100, start) && !course.is_low(24, 100, later(59)));
-        assert!(course.is_low(24, 100, later(60)));
-        assert!(!course.is_low(25, 100, later(61)) && !course.is_low(0, 100, later(62)));
-        assert!(course.is_low(0, 100, later(122)));
+        assert!(!pace.is_low(24, 100, start) && !pace.is_low(24, 100, later(59)));
+        assert!(pace.is_low(24, 100, later(60)));
+        assert!(!pace.is_low(25, 100, later(61)) && !pace.is_low(0, 100, later(62)));
+        assert!(pace.is_low(0, 100, later(122)));
     }
 }

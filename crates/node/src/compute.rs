@@ -1,0 +1,154 @@
+//! One session of a job that has begun, from this party's inputs to what it learns.
+
+use std::sync::Arc;
+
+use cenote::keeping;
+use cenote::query;
+use cenote::runner::{AlsoAgree, Connections, Terms};
+use cenote::{Output, Party, PartyId, Transport};
+use cenote_service::job::{FailKind, Job};
+use cenote_service::live::Happened;
+
+use crate::compiled::{Compiled, Work};
+use crate::core::Core;
+use crate::failure::Fault;
+use crate::results::{Answer, JobResult, Outputs, learnt};
+use crate::running_job::RunningJob;
+use crate::stock::ShelfGuard;
+
+/// What else the parties compare before they compute.
+struct Agreed<'a>(&'a Job);
+
+impl AlsoAgree for Agreed<'_> {
+    fn terms(&self) -> Terms {
+        vec![("proposal".into(), self.0.digest.to_string())]
+    }
+
+    fn finer(&self, _: &str) -> Option<Terms> {
+        None
+    }
+}
+
+impl Core {
+    /// One session of a job, over connections on which nothing was said yet.
+    pub(crate) fn compute(
+        &self,
+        job: &Job,
+        (compiled, connections): (Arc<Compiled>, Connections),
+        running: &RunningJob,
+        on_shelf: Option<&ShelfGuard>,
+    ) -> Result<(Arc<Compiled>, JobResult), Fault> {
+        let result = match &compiled.work {
+            Work::Circuit { .. } => self.compute_circuit(job, &compiled, connections, running, on_shelf),
+            Work::Query(query) => self.compute_query(job, &compiled, query, connections, running),
+        };
+        Ok((compiled, result?))
+    }
+
+    /// Tells whoever listens how far a job is.
+    fn progress<'a>(&'a self, running: &'a RunningJob) -> impl FnMut(u64, u64) + 'a {
+        |done, total| {
+            if running.progress(done, total) {
+                self.monitor.tell(&Happened::Progress(running.shown()));
+            }
+        }
+    }
+
+    fn compute_circuit(
+        &self,
+        job: &Job,
+        compiled: &Compiled,
+        mut connections: Connections,
+        running: &RunningJob,
+        on_shelf: Option<&ShelfGuard>,
+    ) -> Result<JobResult, Fault> {
+        let Work::Circuit {
+            job: circuit,
+            program,
+            prepared,
+        } = &compiled.work
+        else {
+            return Err(Fault::new(FailKind::Internal, "it is no circuit"));
+        };
+        let posted = self.posted_for(job)?;
+        let mut inputs = self.read_inputs(&job.binding, compiled, posted, |index, source, name| {
+            Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
+        })?;
+        let (me, kept) = (PartyId(self.me()), circuit.keeping());
+        let shares = self.shares_for(job, kept, program.lanes())?;
+        let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
+        inputs.extend(held);
+        let party = Party {
+            me,
+            protocol: compiled.protocol(),
+            program,
+            inputs: &inputs,
+            also_agree: &Agreed(job),
+            transport: Transport::Tls,
+            phase_timeout: self.settings.phase_timeout,
+        };
+        let stored = match on_shelf.is_some() || running.shelf.is_some() {
+            true => self.stock.agree_on_stock(&mut connections, on_shelf, compiled)?,
+            false => None,
+        };
+        let (prepared, store) = match stored {
+            Some((prepared, store)) => (prepared, Some(store)),
+            None => (prepared.clone(), None),
+        };
+        let connect = || {
+            running.set_open(true);
+            Ok(connections)
+        };
+        let mut progress = self.progress(running);
+        let outcome = party.run_prepared(prepared, store.as_ref(), connect, &mut progress);
+        inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
+        let outcome = outcome?;
+        running.set_open(!outcome.is_agreed);
+        self.against.note_report(job, &outcome.report);
+        let shares = kept.finish(me, fresh, outcome.outputs)?;
+        let outputs = outcome.report.outputs.iter();
+        let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
+        let text = match outputs.is_empty() {
+            true => None,
+            false => Some(learnt(job, Outputs { outputs })?),
+        };
+        Ok(JobResult { text, shares })
+    }
+
+    fn compute_query(
+        &self,
+        job: &Job,
+        compiled: &Compiled,
+        query: &query::Proposed,
+        connections: Connections,
+        running: &RunningJob,
+    ) -> Result<JobResult, Fault> {
+        // They may have changed since it was approved.
+        self.check_tables(compiled, &job.binding)
+            .and_then(|()| self.count_answer(job.proposal.id, compiled))
+            .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
+        let posted = self.posted_for(job)?;
+        let tables = self.read_tables(&job.binding, compiled, query, posted)?;
+        let run = query::Run {
+            tables: &tables,
+            also_agree: Agreed(job).terms(),
+            transport: Transport::Tls,
+            phase_timeout: self.settings.phase_timeout,
+        };
+        let connect = || {
+            running.set_open(true);
+            Ok(connections)
+        };
+        let ended = query.run(run, connect, &mut self.progress(running))?;
+        running.set_open(!ended.is_agreed);
+        self.against.note_report(job, &ended.report);
+        let text = ended
+            .answer?
+            .map(|answer| learnt(job, Answer { answer }))
+            .transpose()?;
+        Ok(JobResult {
+            text,
+            ..JobResult::default()
+        })
+    }
+}

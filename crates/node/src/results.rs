@@ -1,0 +1,112 @@
+//! What a party has of a job that is done, and how it is recorded.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cenote::Output;
+use cenote::keeping::Share;
+use cenote::query::Answered;
+use cenote_service::job::{FailKind, Job, JobId};
+use cenote_service::{Error, Timestamp};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use crate::compiled::Compiled;
+use crate::core::Core;
+use crate::failure::Fault;
+
+/// How often a result is recorded again that could not be, and how long after.
+const FINISHES: usize = 60;
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// What a party learns of a job.
+#[derive(Serialize)]
+struct Learnt<T> {
+    job: JobId,
+    #[serde(flatten)]
+    what: T,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Outputs<'a> {
+    pub(crate) outputs: Vec<&'a Output>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Answer {
+    pub(crate) answer: Answered,
+}
+
+/// What a party has of a job that is done.
+#[derive(Default)]
+pub(crate) struct JobResult {
+    /// What it learns, as it will be sealed; nothing if it learns nothing.
+    pub(crate) text: Option<Zeroizing<Vec<u8>>>,
+    /// Its shares of what is kept.
+    pub(crate) shares: Vec<Share>,
+}
+
+#[cfg(test)]
+impl JobResult {
+    pub(crate) fn learnt(text: &[u8]) -> Self {
+        JobResult {
+            text: Some(Zeroizing::new(text.to_vec())),
+            ..JobResult::default()
+        }
+    }
+}
+
+/// What a party learns of a job, in the form in which it is fetched.
+pub(crate) fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u8>>, Fault> {
+    let what = Learnt {
+        job: job.proposal.id,
+        what,
+    };
+    serde_json::to_vec(&what)
+        .map(Zeroizing::new)
+        .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))
+}
+
+impl Core {
+    /// Records what a run gave.
+    pub(crate) fn record(
+        self: &Arc<Self>,
+        job: &Job,
+        compiled: &Compiled,
+        result: JobResult,
+    ) -> Result<(), Fault> {
+        let id = job.proposal.id;
+        let internal = |error: String| Fault::new(FailKind::Internal, error);
+        let sealed = result.text.map(|text| self.key.seal(id, &text)).transpose();
+        let sealed = sealed.map_err(|error| internal(error.to_string()))?;
+        let shares = self.sealed_shares(job, &result.shares);
+        let shares = shares.map_err(|error| internal(error.to_string()))?;
+        let finish = || {
+            let (sealed, shares) = (sealed.clone(), shares.clone());
+            self.jobs.finish(id, sealed, shares, Timestamp::now())
+        };
+        let mut finished = finish();
+        for _ in 0..FINISHES {
+            match &finished {
+                Ok(_) | Err(Error::NoTransition { .. } | Error::NoJob(_)) => break,
+                Err(error) => {
+                    tracing::error!(job = %id, %error, "a result cannot be recorded; it is tried again")
+                }
+            }
+            std::thread::sleep(PAUSE);
+            finished = finish();
+        }
+        match finished {
+            Ok(done) => {
+                let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
+                self.monitor
+                    .done(compiled.size.ands, Duration::from_millis(after));
+                self.changed(&done);
+                Ok(())
+            }
+            // It was taken back here at the very end.
+            Err(Error::NoTransition { .. }) => Ok(()),
+            Err(error) => Err(internal(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A party that cheats in a job from stock, or in the making.
+
+use cenote_net::{Label, Step};
+use cenote_service::job::FailKind;
+use cenote_testkit::{Adversary, Perturbation, Target as Position};
+
+use super::*;
+
+/// Party 2 flips a bit of the first message of this step in sessions whose names begin so.
+fn cheat(world: &World, session: &'static str, code: u16) -> (Adversary, Arc<AtomicU64>) {
+    let step = Step { code, name: "some" };
+    let adversary = Adversary::new(Position::step(step), Perturbation::FlipBit { byte: 0, bit: 0 });
+    let (cheater, sessions) = (adversary.clone(), Arc::new(AtomicU64::new(0)));
+    let count = Arc::clone(&sessions);
+    world.hub.spoil(Some(Arc::new(move |name, party, connections| {
+        if !name.starts_with(session) || party != 2 {
+            return connections;
+        }
+        count.fetch_add(1, Ordering::Relaxed);
+        let cheater = cheater.clone();
+        connections.map(move |channel| Box::new(cheater.wrap(Label::from("some"), channel)))
+    })));
+    (adversary, sessions)
+}
+
+fn alarmed(world: &World, party: u8) -> bool {
+    let alarms = world.node(party).alarms();
+    alarms
+        .iter()
+        .any(|alarm| alarm.kind == AlarmKind::Cheating && alarm.text.contains("party"))
+}
+
+/// The check that a party's audit log says has failed in a job, or in making stock.
+fn noted_check(world: &World, party: u8, job: Option<JobId>) -> Option<String> {
+    let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
+    let mut lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let job = job.map(|job| serde_json::Value::from(job.to_string()));
+    let is = |line: &serde_json::Value| line["event"] == "check-failed" && line.get("job") == job.as_ref();
+    lines.find(is)?["check"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    make_no_more(&world);
+    let before = left(&world, 0);
+    // "evaluate AND layer" of protocol three.
+    let (adversary, sessions) = cheat(&world, "job ", 0x30a);
+    let id = world.submit(0, "cheated").proposal.id;
+    world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
+    wait_free(&world);
+    assert_eq!((adversary.deviations(), sessions.load(Ordering::Relaxed)), (1, 1));
+    let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
+    assert!((0..3).any(caught), "{:?}", world.job(0, id).state);
+    until("there is an alarm", || (0..3).any(|party| alarmed(&world, party)));
+    let noted = |party: u8| caught(party) && noted_check(&world, party, Some(id)).is_some();
+    assert!((0..3).any(noted), "it is in the audit log");
+    assert_eq!(from_stock(&world, 0), 1);
+    for party in 0..2 {
+        assert!(left(&world, party).1 < before.1, "what was used is gone");
+    }
+    world.hub.spoil(None);
+    world.settle_all();
+    run(&world, 1, "goes on");
+    assert_eq!(sessions.load(Ordering::Relaxed), 1);
+    world.verify();
+}
+
+#[test]
+fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
+    let world = world(3, SHARE);
+    wait_full(&world);
+    // "multiply triples" of protocol three.
+    let (adversary, sessions) = cheat(&world, "stock ", 0x305);
+    lose(&world);
+    until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
+    assert_eq!(adversary.deviations(), 1);
+    let noted = |party: u8| alarmed(&world, party) && noted_check(&world, party, None).is_some();
+    assert!((0..2).any(noted), "it is in the audit log");
+    let ended = |party: u8| world.node(party).core.stock.state().pace[0].ended;
+    assert!((0..2).any(ended));
+    // Whoever has caught it agrees to nothing more; the leader asks for nothing, or in vain.
+    world.settle_all();
+    run(&world, 0, "goes on");
+    assert_eq!(sessions.load(Ordering::Relaxed), 1);
+    assert!(left(&world, 0).0 < usize::from(SHELVES));
+}
