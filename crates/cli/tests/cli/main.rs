@@ -7,6 +7,7 @@ mod bench_two;
 mod circuits;
 mod commands;
 mod common;
+mod examples;
 mod files;
 mod full_disk;
 mod jobs;
