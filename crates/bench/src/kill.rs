@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use cenote::local::{Setting, run_heard};
 use cenote::processes::Heard;
-use cenote::soak::{Note, Soak, audit_of};
 use cenote::text::grouped;
 use cenote::{Error, Kind, Result};
 use cenote_net::PartyId;
@@ -21,6 +20,7 @@ use cenote_primitives::{Block, Sampler};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Task;
+use crate::soak::{Note, Soak, audit_of};
 use crate::usage::Machine;
 
 /// A life ends so many seconds at most after the parties have begun, or after all have used something.

@@ -4,7 +4,6 @@ use std::process::Command;
 
 use cenote::local::{Seat, Setting, as_child, run};
 use cenote::runner::as_threads;
-use cenote::soak::{Note, Soak};
 use cenote::{Error, Kind, Result, Transport};
 use cenote_net::PartyId;
 use cenote_session::{Connections, Topology};
@@ -19,6 +18,7 @@ use crate::kill::Killed;
 use crate::lego::circuit::LegoBench;
 use crate::lego::commit::CommitBench;
 use crate::lego::ot::OtBench;
+use crate::soak::{Note, Soak};
 use crate::three::job::Bench;
 use crate::three::latency::Latency;
 use crate::three::ring::RingBench;

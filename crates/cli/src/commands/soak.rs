@@ -5,11 +5,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cenote::soak::Soak as Stream;
 use cenote::text::quantity;
 use cenote::{Error, Protocol, Result};
 use cenote_bench::kill::run_killed;
-use cenote_bench::soak::run_soak;
+use cenote_bench::soak::{Soak as Stream, run_soak};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
