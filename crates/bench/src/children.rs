@@ -1,7 +1,6 @@
 //! The processes of parties: all that one can be told to do.
 
 use cenote::local::{Seat, as_child};
-use cenote::soak::Soak;
 use cenote::{Error, Kind, Result};
 use serde_json::Value;
 
@@ -14,6 +13,7 @@ use crate::lego::commit::CommitBench;
 use crate::lego::ot::OtBench;
 use crate::measure::{Assigned, Task};
 use crate::pools::PoolSession;
+use crate::soak::Soak;
 use crate::three::job::Bench;
 use crate::three::latency::Latency;
 use crate::three::ring::RingBench;

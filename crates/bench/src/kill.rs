@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use cenote::local::{Seat, Setting, run_heard};
 use cenote::processes::Heard;
-use cenote::soak::{Note, Soak, audit_of};
 use cenote::text::grouped;
 use cenote::{Error, Kind, Result};
 use cenote_net::PartyId;
@@ -22,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::measure::{Assigned, Task};
-use crate::soak::take_part;
+use crate::soak::{Note, Soak, audit_of, take_part};
 use crate::usage::Machine;
 
 /// A life ends so many seconds at most after the parties have begun, or after all have used something.

@@ -1,18 +1,30 @@
 //! An endless stream of computations over a protocol, with a process for each party on this machine: rates, memory, the error bound, and
 //! whether all outputs were right.
 
-use std::collections::VecDeque;
+mod circuits;
+mod computation;
+mod dice;
+mod log;
+mod note;
+mod party;
+mod stream;
+#[cfg(test)]
+mod tests;
+
 use std::fmt::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
 use cenote::local::{Seat, Setting, run_heard};
 use cenote::processes::Heard;
-use cenote::soak::{Note, Soak};
 use cenote::text::{grouped, megabytes, s};
 use cenote::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
+
+use log::Log;
+pub use note::Note;
+pub use party::{Soak, audit_of};
 
 use crate::measure::{Assigned, Task, value};
 use crate::usage::Machine;
@@ -111,107 +123,6 @@ pub fn run_soak(
     })
 }
 
-/// What the parties have told.
-struct Log {
-    every: Duration,
-    /// How long a look at the parties' memory lasts.
-    look: Duration,
-    /// Each party's notes of moments that not all have told of.
-    notes: Vec<VecDeque<Note>>,
-    first_error: Option<f64>,
-    /// When each look began, in seconds of the session, and the least memory in use of each party in it, where it is known.
-    looks: Vec<(f64, Vec<Option<u64>>)>,
-    last: Option<Moment>,
-    /// Of what was told last, seconds of the session and AND gates.
-    told: Option<(f64, u64)>,
-}
-
-impl Log {
-    fn new(parties: u8, every: Duration, look: Duration) -> Self {
-        Self {
-            every,
-            look,
-            first_error: None,
-            looks: Vec::new(),
-            notes: vec![VecDeque::new(); parties.into()],
-            last: None,
-            told: None,
-        }
-    }
-
-    fn hear(&mut self, party: usize, note: Note, told: &mut dyn FnMut(&Moment)) {
-        if let Some(notes) = self.notes.get_mut(party) {
-            notes.push_back(note);
-        }
-        // All parties tell of the same moments, one after the other.
-        if self.notes.iter().any(VecDeque::is_empty) {
-            return;
-        }
-        let notes: Vec<Note> = self.notes.iter_mut().filter_map(VecDeque::pop_front).collect();
-        let moment = self.moment(notes);
-        let now = slowest(&moment.parties);
-        let due = self
-            .told
-            .is_none_or(|(before, _)| now.0 - before >= self.every.as_secs_f64());
-        if due {
-            told(&moment);
-            self.told = Some(now);
-        }
-        self.look(&moment.parties);
-        self.last = Some(moment);
-    }
-
-    /// Notes the parties' memory between two computations.
-    fn look(&mut self, notes: &[Note]) {
-        let (seconds, _) = slowest(notes);
-        match self.looks.last_mut() {
-            Some((began, least)) if seconds - *began < self.look.as_secs_f64() => {
-                for (least, note) in least.iter_mut().zip(notes) {
-                    *least = (*least).min(in_use(note));
-                }
-            }
-            _ => {
-                let now = notes.iter().map(in_use);
-                self.looks.push((seconds, now.collect()));
-            }
-        }
-    }
-
-    /// By party, the least memory of the second quarter of the looks and of the last.
-    fn least(&self) -> Vec<Option<[u64; 2]>> {
-        let quarter = self.looks.len() / 4;
-        let least = |looks: &[(f64, Vec<Option<u64>>)], party: usize| {
-            looks.iter().filter_map(|(_, least)| *least.get(party)?).min()
-        };
-        let both = |party: usize| {
-            let (early, late) = (
-                &self.looks[quarter..2 * quarter],
-                &self.looks[self.looks.len() - quarter..],
-            );
-            Some([least(early, party)?, least(late, party)?])
-        };
-        (0..self.notes.len()).map(both).collect()
-    }
-
-    /// The rate is that since the moment told before, or since the beginning.
-    fn moment(&mut self, parties: Vec<Note>) -> Moment {
-        let (seconds, gates) = slowest(&parties);
-        let first_error_log2 = *self.first_error.get_or_insert(error_log2(&parties));
-        let (before, gates_before) = self.told.unwrap_or((0.0, 0));
-        Moment {
-            parties,
-            and_gates_per_second: gates.saturating_sub(gates_before) as f64 / (seconds - before).max(1e-9),
-            first_error_log2,
-        }
-    }
-
-    /// The parties' last notes; the rate is that of the whole stream.
-    fn end(&mut self, notes: Vec<Note>) {
-        self.told = None;
-        self.last = Some(self.moment(notes));
-    }
-}
-
 /// Seconds of the slowest party, and AND gates of all.
 fn slowest(notes: &[Note]) -> (f64, u64) {
     let seconds = notes.iter().map(|note| note.seconds).fold(0.0, f64::max);
@@ -233,11 +144,6 @@ const GROWN: f64 = 0.005;
 /// One number of each party.
 fn each(notes: &[Note], of: impl Fn(&Note) -> String) -> String {
     notes.iter().map(of).collect::<Vec<_>>().join(" ")
-}
-
-/// What a party has in use, or if that is not counted what its process has.
-fn in_use(note: &Note) -> Option<u64> {
-    note.in_use_bytes.or(note.memory_bytes)
 }
 
 /// Memory in megabytes, where it is known.
@@ -371,19 +277,9 @@ impl SoakReport {
 }
 
 #[cfg(test)]
-mod tests {
+mod report_tests {
+    use super::log::tests::note;
     use super::*;
-
-    fn note(party: u8, computations: u64, memory: u64) -> Note {
-        Note {
-            party,
-            computations,
-            seconds: computations as f64,
-            and_gates: 1000 * computations,
-            memory_bytes: Some(memory),
-            ..Note::default()
-        }
-    }
 
     #[test]
     fn moments_are_of_all_parties_at_the_same_computation() {
@@ -433,30 +329,6 @@ mod tests {
             text.contains("0:00:09  9 computations, 9,000 ANDs, 1,000 a second"),
             "{text}"
         );
-    }
-
-    /// What a party never frees grows; what it has for a while does not count, nor what its allocator has.
-    #[test]
-    fn memory_is_compared_between_quarters() {
-        let mut log = Log::new(2, Duration::ZERO, Duration::from_secs(10));
-        for computation in 0..400u64 {
-            let more = if computation % 10 < 2 { 50 } else { 0 };
-            log.hear(
-                0,
-                note(0, computation, 100 + computation / 100 + more),
-                &mut |_| (),
-            );
-            let counted = Note {
-                in_use_bytes: Some(60 + more),
-                ..note(1, computation, 100 + computation)
-            };
-            log.hear(1, counted, &mut |_| ());
-        }
-        assert_eq!(log.looks.len(), 40);
-        assert_eq!(log.least(), [Some([101, 103]), Some([60, 60])]);
-        let mut short = Log::new(1, Duration::ZERO, Duration::from_secs(10));
-        short.hear(0, note(0, 1, 100), &mut |_| ());
-        assert_eq!(short.least(), [None]);
     }
 
     /// A bound that grows is told of in the log and at the end, and one that does not is not.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings_file::Source;
+use crate::settings_file::SettingsFile;
 use crate::{Error, Result};
 
 /// A job file's text, and those of the files that it names.
@@ -59,7 +59,7 @@ impl Bundle {
     }
 
     /// Sees that the files are those that the job names: each with its name and whether it is a file.
-    pub(crate) fn check(&self, named: &[(&str, bool)], source: &Source) -> Result<()> {
+    pub(crate) fn check(&self, named: &[(&str, bool)], source: &SettingsFile) -> Result<()> {
         if self.files.len() > Self::FILES {
             return Err(source.fault_in_general(format!("there are more than {} files", Self::FILES)));
         }

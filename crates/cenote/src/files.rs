@@ -50,6 +50,12 @@ pub(crate) fn read(path: &Path, limit: u64, kind: &str) -> io::Result<String> {
     Ok(text)
 }
 
+/// Whether two paths lead to the same place, as far as that is there.
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
+    let there = |path: &Path| path.canonicalize().ok();
+    a == b || there(a).is_some_and(|place| there(b) == Some(place))
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use std::path::PathBuf;

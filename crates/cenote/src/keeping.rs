@@ -20,17 +20,19 @@
 //! 0. Nor does a key of keys: with another one the bit tells of a guess at the other's key, which is uniform, as shares are not to who knows
 //! something of the value. When nobody deviates a job reveals nothing of all this, so that a value may be taken by any number of jobs.
 
-use std::fmt;
+mod circuit;
+mod share;
 
-use cenote_circuit::library::{GF64_BITS, all, equal, gf64_multiply, gf64_square, xor};
-use cenote_circuit::{Bit, BitOrder, Builder, Circuit};
+use cenote_circuit::library::GF64_BITS;
 use cenote_net::{PartyId, Step};
 use cenote_params::keeping::error;
 use cenote_primitives::{BitMatrix, Entropy, as_bytes_mut};
 use cenote_session::{Check, Error as EngineError, Parties, room};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use crate::{Error, Result};
+use share::SHAPE;
+pub use share::Share;
 
 /// The parties of a circuit that takes or keeps a value.
 const PAIR: [PartyId; 2] = [PartyId(0), PartyId(1)];
@@ -38,9 +40,6 @@ const PAIR: [PartyId; 2] = [PartyId(0), PartyId(1)];
 const SECRETS: usize = 4 * GF64_BITS;
 /// A party's tags: of its share, and of its key.
 const TAGS: usize = 2 * GF64_BITS;
-
-/// AND gates of a product in GF(2^64).
-const PRODUCT: u64 = 729;
 
 /// What a party puts into a circuit that takes a value is not what it held.
 pub const KEPT_VALUE: Check = Check {
@@ -89,65 +88,6 @@ pub struct Keeping {
     rows: Option<usize>,
 }
 
-/// What a party has of a kept value: rows of bits, one lane for each instance. Of the protocol's own shares, [`Protocol::KEPT_ROWS`](cenote_protocol::Protocol::KEPT_ROWS)
-/// for each bit of the value; of others the share, four secrets and two tags of 64 bits.
-pub struct Share(BitMatrix);
-
-impl fmt::Debug for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Share")
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.0.words_mut().zeroize();
-    }
-}
-
-impl Share {
-    /// Its bytes: its shape, and row after row, each in as few as hold its lanes.
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let row = self.0.lanes().div_ceil(8);
-        let mut bytes = Zeroizing::new(Vec::with_capacity(SHAPE + row * self.0.rows()));
-        bytes.extend(shape(self.0.rows(), self.0.lanes()));
-        for index in 0..self.0.rows() {
-            let words = self.0.row(index).iter();
-            bytes.extend(words.flat_map(|word| word.to_le_bytes()).take(row));
-        }
-        bytes
-    }
-
-    /// The share of so many rows and lanes, of its bytes; nothing if they are of another shape.
-    fn from_bytes(rows: usize, lanes: usize, bytes: &[u8]) -> Option<Self> {
-        let row = lanes.div_ceil(8);
-        let (found, bytes) = bytes.split_first_chunk::<SHAPE>()?;
-        if *found != shape(rows, lanes) || row.checked_mul(rows) != Some(bytes.len()) || row == 0 {
-            return None;
-        }
-        let mut share = Share(BitMatrix::try_zeros(rows, lanes)?);
-        for (index, bytes) in bytes.chunks_exact(row).enumerate() {
-            for (word, bytes) in share.0.row_mut(index).iter_mut().zip(bytes.chunks(8)) {
-                let mut whole = [0; 8];
-                whole[..bytes.len()].copy_from_slice(bytes);
-                *word = u64::from_le_bytes(whole);
-            }
-        }
-        share.0.mask_padding();
-        Some(share)
-    }
-}
-
-/// Bytes of the shape of a share.
-const SHAPE: usize = 16;
-
-fn shape(rows: usize, lanes: usize) -> [u8; SHAPE] {
-    let mut shape = [0; SHAPE];
-    shape[..8].copy_from_slice(&(rows as u64).to_le_bytes());
-    shape[8..].copy_from_slice(&(lanes as u64).to_le_bytes());
-    shape
-}
-
 /// What this party has put in for the values that a job keeps, until the job ends.
 #[derive(Debug)]
 pub struct Fresh(Vec<Share>);
@@ -159,102 +99,6 @@ impl Keeping {
             opened: outputs,
             ..Keeping::default()
         }
-    }
-
-    /// The circuit with the inputs that `takes` says taken and the outputs that `keeps` says kept, one entry for each of its inputs and outputs, and
-    /// where they are in it. Inputs that parties give and outputs that are opened come first, in their order. If the protocol's own shares are kept,
-    /// they have so many `rows` for each wire.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if it comes to more than `most` gates while it is built.
-    pub(crate) fn new(
-        circuit: &Circuit,
-        takes: Vec<Option<Take>>,
-        keeps: Vec<Option<Keep>>,
-        rows: Option<usize>,
-        most: usize,
-    ) -> Result<(Circuit, Keeping)> {
-        let widths = takes.iter().flatten().map(|take| take.width);
-        let widths = widths.chain(keeps.iter().flatten().map(|keep| keep.width));
-        let products: u64 = widths.map(|width| 2 * (u64::from(width.div_ceil(64)) + 1)).sum();
-        if rows.is_none() && products * PRODUCT > most as u64 {
-            return Err(too_large(most));
-        }
-        let mut b = Builder::within(most);
-        let mut wires: Vec<Vec<Bit>> = vec![Vec::new(); takes.len()];
-        for ((value, take), wires) in circuit.inputs().iter().zip(&takes).zip(&mut wires) {
-            if take.is_none() {
-                *wires = b.input(&value.name, value.width, value.order);
-            }
-        }
-        let mut right = Vec::new();
-        for ((value, take), wires) in circuit.inputs().iter().zip(&takes).zip(&mut wires) {
-            if let (Some(take), Some(_)) = (take, rows) {
-                *wires = ordered(b.input(&take.name, take.width, BitOrder::Lsb), value.order);
-            } else if let Some(take) = take {
-                let both = PAIR.map(|party| {
-                    let width = take.width + (SECRETS + TAGS) as u32;
-                    Held::new(
-                        take.width as usize,
-                        b.input(&of(&take.name, party), width, BitOrder::Lsb),
-                    )
-                });
-                let [first, second] = &both;
-                right.extend([first.is_right(&mut b, second), second.is_right(&mut b, first)]);
-                *wires = ordered(xor(&mut b, &first.share, &second.share), value.order);
-            }
-        }
-        let fresh: Vec<[Vec<Bit>; 2]> = keeps
-            .iter()
-            .flatten()
-            .filter(|_| rows.is_none())
-            .map(|keep| {
-                PAIR.map(|party| {
-                    let mask = if party == PAIR[0] { keep.width } else { 0 };
-                    b.input(&of(&keep.name, party), mask + SECRETS as u32, BitOrder::Lsb)
-                })
-            })
-            .collect();
-
-        let outputs = b.embed(circuit, &wires.concat());
-        let valid = all(&mut b, &right);
-        let (mut rest, mut kept) = (outputs.as_slice(), Vec::new());
-        for (value, keep) in circuit.outputs().iter().zip(&keeps) {
-            let (bits, after) = rest.split_at(value.width as usize);
-            rest = after;
-            match keep {
-                Some(keep) => kept.push((keep, ordered(bits.to_vec(), value.order))),
-                None => {
-                    let bits: Vec<Bit> = bits.iter().map(|&bit| b.and(bit, valid)).collect();
-                    b.output(&value.name, &bits, value.order);
-                }
-            }
-        }
-        if rows.is_some() {
-            for (keep, bits) in &kept {
-                b.output(&keep.name, bits, BitOrder::Lsb);
-            }
-        }
-        for ((keep, bits), [first, second]) in kept.into_iter().zip(&fresh) {
-            let (mask, secrets) = first.split_at(keep.width as usize);
-            let share = xor(&mut b, &bits, mask);
-            let (first, second) = (Secrets::of(secrets), Secrets::of(second));
-            let tags = second.tags(&mut b, mask, first.key);
-            b.output(&of(&keep.name, PAIR[0]), &tags, BitOrder::Lsb);
-            let tags = first.tags(&mut b, &share, second.key);
-            b.output(&of(&keep.name, PAIR[1]), &[share, tags].concat(), BitOrder::Lsb);
-        }
-        if !right.is_empty() {
-            b.output("kept values are right", &[valid], BitOrder::Lsb);
-        }
-        let wrapped = b.finish_within().ok_or_else(|| too_large(most))?;
-        let keeping = Keeping {
-            opened: keeps.iter().filter(|keep| keep.is_none()).count(),
-            takes: takes.into_iter().flatten().collect(),
-            keeps: keeps.into_iter().flatten().collect(),
-            rows,
-        };
-        Ok((wrapped, keeping))
     }
 
     /// Sees that what is taken and kept in so many instances is as safe as the job is to be, in bits.
@@ -473,107 +317,6 @@ pub fn wipe(bits: &mut Option<BitMatrix>) {
     if let Some(bits) = bits {
         bits.words_mut().zeroize();
     }
-}
-
-fn too_large(most: usize) -> Error {
-    Error::Usage(format!(
-        "with what is kept the circuit comes to more than {most} gates; use a smaller one and more lanes"
-    ))
-}
-
-/// What a party's part of a value is called.
-fn of(name: &str, party: PartyId) -> String {
-    format!("{party} of kept {name}")
-}
-
-/// The bits of a value, least significant first, whichever comes first in it; or the other way round.
-fn ordered(mut bits: Vec<Bit>, order: BitOrder) -> Vec<Bit> {
-    if order == BitOrder::Msb {
-        bits.reverse();
-    }
-    bits
-}
-
-/// What a holder chooses for a value.
-struct Secrets<'a> {
-    key: &'a [Bit],
-    pad: &'a [Bit],
-    outer_key: &'a [Bit],
-    outer_pad: &'a [Bit],
-}
-
-impl<'a> Secrets<'a> {
-    fn of(bits: &'a [Bit]) -> Self {
-        let part = |place: usize| &bits[place * GF64_BITS..][..GF64_BITS];
-        Secrets {
-            key: part(0),
-            pad: part(1),
-            outer_key: part(2),
-            outer_pad: part(3),
-        }
-    }
-
-    /// The tags under them of the other holder's share and key.
-    fn tags(&self, b: &mut Builder, share: &[Bit], key: &[Bit]) -> Vec<Bit> {
-        let mut tags = authenticate(b, self.key, self.pad, share);
-        tags.extend(authenticate(b, self.outer_key, self.outer_pad, key));
-        tags
-    }
-}
-
-/// What a holder puts in of a value that is taken.
-struct Held {
-    share: Vec<Bit>,
-    secrets: Vec<Bit>,
-    tags: Vec<Bit>,
-}
-
-impl Held {
-    fn new(width: usize, mut bits: Vec<Bit>) -> Self {
-        let mut secrets = bits.split_off(width);
-        let tags = secrets.split_off(SECRETS);
-        Held {
-            share: bits,
-            secrets,
-            tags,
-        }
-    }
-
-    /// Whether this holder's tags are right under the other's secrets.
-    fn is_right(&self, b: &mut Builder, other: &Held) -> Bit {
-        let key = Secrets::of(&self.secrets).key;
-        let tags = Secrets::of(&other.secrets).tags(b, &self.share, key);
-        equal(b, &tags, &self.tags)
-    }
-}
-
-/// `pad ⊕ Σ mⱼ·key^(j+1)` for the blocks `mⱼ` of `message`: one product a block, at an AND depth of the logarithm of their number. Squares cost nothing.
-fn authenticate(b: &mut Builder, key: &[Bit], pad: &[Bit], message: &[Bit]) -> Vec<Bit> {
-    let mut blocks: Vec<Vec<Bit>> = message
-        .chunks(GF64_BITS)
-        .map(|block| {
-            let mut block = block.to_vec();
-            block.resize(GF64_BITS, Bit::FALSE);
-            block
-        })
-        .collect();
-    let mut power = key.to_vec();
-    while blocks.len() > 1 {
-        blocks = blocks
-            .chunks(2)
-            .map(|pair| match pair {
-                [low, high] => {
-                    let high = gf64_multiply(b, high, &power);
-                    xor(b, low, &high)
-                }
-                _ => pair.concat(),
-            })
-            .collect();
-        power = gf64_square(b, &power);
-    }
-    let sum = blocks.pop().unwrap_or_else(|| vec![Bit::FALSE; GF64_BITS]);
-    let product = gf64_multiply(b, &sum, key);
-    xor(b, &product, pad)
 }
 
 #[cfg(test)]

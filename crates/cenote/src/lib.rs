@@ -49,11 +49,13 @@ pub mod circuits;
 pub mod data;
 pub mod demo;
 mod error;
+mod fields;
 mod files;
 mod job;
 pub mod keeping;
 mod link;
 pub mod local;
+mod meeting;
 mod outputs;
 mod party_config;
 pub mod plan;
@@ -67,7 +69,6 @@ mod report;
 pub mod runner;
 mod service_config;
 mod settings_file;
-pub mod soak;
 pub mod stock;
 pub mod stop;
 pub mod tables;
@@ -86,10 +87,13 @@ pub use cenote_three::{Three, ViewCheck};
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use link::Link;
-pub use party_config::{PartyConfig, Peer, is_near, resolve};
+pub use meeting::{is_near, resolve};
+pub use party_config::{PartyConfig, Peer};
 pub use program::{Executed, MAX_ANDS, Program, check_size, columns};
 pub use registry::{Prepared, Protocol};
-pub use report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Report, Seconds};
+pub use report::{
+    CircuitDescription, Description, NO_ERROR_LOG2, Output, PartyCosts, PartyReport, Report, Seconds,
+};
 pub use runner::{Party, Transport};
 pub use service_config::{DatabaseAddress, ServiceConfig, StockTarget, wrong_party_name};
 

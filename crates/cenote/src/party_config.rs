@@ -1,7 +1,6 @@
 //! The file of one real party: who it is, where it listens, and who its peers are.
 
 use std::io::Write;
-use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,8 +8,9 @@ use cenote_net::{Fingerprint, OnWait, PartyId};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::fields::{check_address, numbers, party};
 use crate::service_config::{ServiceConfig, ServiceTable};
-use crate::settings_file::Source;
+use crate::settings_file::SettingsFile;
 use crate::{Error, PARTIES, Protocol, Result};
 
 #[derive(Deserialize)]
@@ -101,43 +101,9 @@ impl PartyConfig {
     /// # Errors
     /// [`crate::Error::Config`] with the line, if a key is missing, unknown or wrong.
     pub fn load(path: &Path) -> Result<Self> {
-        let (file, source) = Source::read::<File>(path)?;
+        let (file, source) = SettingsFile::read::<File>(path)?;
         let me = party(&source, &file.party, PARTIES)?;
-        let mut peers: Vec<Peer> = Vec::new();
-        for entry in &file.peers {
-            let peer = entry.get_ref();
-            let id = party(&source, &peer.party, PARTIES)?;
-            let span = peer.party.span();
-            if id == me {
-                return Err(source.fault(span, format!("{id} is this party itself; list the others only")));
-            }
-            if peers.iter().any(|known| known.party == id) {
-                return Err(source.fault(span, format!("{id} is listed twice")));
-            }
-            match &peer.address {
-                Some(address) => check_address(&source, address)?,
-                None if id < me => {
-                    let what = format!("the address of {id} is missing: {me} dials the parties below it");
-                    return Err(source.fault(span, what));
-                }
-                None => {}
-            }
-            let fingerprint = peer
-                .fingerprint
-                .get_ref()
-                .parse::<Fingerprint>()
-                .map_err(|error| {
-                    source.fault(
-                        peer.fingerprint.span(),
-                        format!("{error}; copy what `cenote identity show` prints at {id}"),
-                    )
-                })?;
-            peers.push(Peer {
-                party: id,
-                address: peer.address.as_ref().map(|text| text.get_ref().clone()),
-                fingerprint,
-            });
-        }
+        let peers = peers(&file.peers, me, &source)?;
         let last = peers.iter().map(|peer| peer.party).max().unwrap_or(me).max(me);
         let listed = |id: PartyId| id == me || peers.iter().any(|peer| peer.party == id);
         if let Some(missing) = (0..=last.0.max(1)).map(PartyId).find(|&id| !listed(id)) {
@@ -160,7 +126,6 @@ impl PartyConfig {
                 );
             }
         };
-        peers.sort_by_key(|peer| peer.party);
         Ok(PartyConfig {
             me,
             identity: source.resolve(&file.identity),
@@ -270,26 +235,45 @@ fn missing_peer(missing: PartyId) -> String {
     format!("{missing} is missing; add a [[peer]] with its party, address and fingerprint")
 }
 
-/// The numbers of so many parties, in words.
-fn numbers(parties: u8) -> &'static str {
-    if parties == 2 { "0 and 1" } else { "0, 1 and 2" }
-}
-
-/// The party that `party` names, one of `parties`.
-pub(crate) fn party(source: &Source, party: &Spanned<u8>, parties: u8) -> Result<PartyId> {
-    let id = *party.get_ref();
-    if id < parties {
-        Ok(PartyId(id))
-    } else {
-        let numbers = numbers(parties);
-        Err(source.fault(
-            party.span(),
-            format!("there is no party {id}; parties are {numbers}"),
-        ))
+/// The other parties, in order.
+fn peers(entries: &[Spanned<FilePeer>], me: PartyId, source: &SettingsFile) -> Result<Vec<Peer>> {
+    let mut peers: Vec<Peer> = Vec::new();
+    for entry in entries {
+        let peer = entry.get_ref();
+        let id = party(source, &peer.party, PARTIES)?;
+        let span = peer.party.span();
+        if id == me {
+            return Err(source.fault(span, format!("{id} is this party itself; list the others only")));
+        }
+        if peers.iter().any(|known| known.party == id) {
+            return Err(source.fault(span, format!("{id} is listed twice")));
+        }
+        match &peer.address {
+            Some(address) => check_address(source, address)?,
+            None if id < me => {
+                let what = format!("the address of {id} is missing: {me} dials the parties below it");
+                return Err(source.fault(span, what));
+            }
+            None => {}
+        }
+        let fingerprint = peer.fingerprint.get_ref().parse::<Fingerprint>();
+        let fingerprint = fingerprint.map_err(|error| {
+            source.fault(
+                peer.fingerprint.span(),
+                format!("{error}; copy what `cenote identity show` prints at {id}"),
+            )
+        })?;
+        peers.push(Peer {
+            party: id,
+            address: peer.address.as_ref().map(|text| text.get_ref().clone()),
+            fingerprint,
+        });
     }
+    peers.sort_by_key(|peer| peer.party);
+    Ok(peers)
 }
 
-fn seconds(source: &Source, value: Option<&Spanned<Number>>, default: Duration) -> Result<Duration> {
+fn seconds(source: &SettingsFile, value: Option<&Spanned<Number>>, default: Duration) -> Result<Duration> {
     let Some(value) = value else { return Ok(default) };
     let seconds = match value.get_ref() {
         Number::Whole(whole) => *whole as f64,
@@ -302,69 +286,5 @@ fn seconds(source: &Source, value: Option<&Spanned<Number>>, default: Duration) 
             value.span(),
             "a timeout is a number of seconds from 0.001 to 1000000",
         ))
-    }
-}
-
-/// The form only: names are looked up when connecting.
-pub(crate) fn check_address(source: &Source, address: &Spanned<String>) -> Result<()> {
-    let text = address.get_ref();
-    let port = text
-        .rsplit_once(':')
-        .filter(|(host, _)| !host.is_empty())
-        .map(|(_, port)| port.parse::<u16>());
-    match port {
-        Some(Ok(_)) => Ok(()),
-        _ => Err(source.fault(
-            address.span(),
-            "an address is host:port, such as \"10.0.0.7:7100\"",
-        )),
-    }
-}
-
-/// Looks `address` up, `host:port`: the first that the system knows.
-///
-/// # Errors
-/// Those of the system; that the name has no address.
-pub fn resolve(address: &str) -> std::io::Result<std::net::SocketAddr> {
-    address
-        .to_socket_addrs()?
-        .next()
-        .ok_or_else(|| std::io::Error::other("the name has no address"))
-}
-
-/// Whether an address is of this machine alone.
-pub fn is_near(address: &str) -> bool {
-    let host = match address.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-        _ => address,
-    };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_this_machine_are_told_from_others() {
-        for near in [
-            "127.0.0.1:7180",
-            "localhost:7180",
-            "[::1]:7180",
-            "127.9.9.9:1",
-            "localhost",
-        ] {
-            assert!(is_near(near), "{near}");
-        }
-        for far in [
-            "0.0.0.0:7180",
-            "10.0.0.7:7180",
-            "party.example:1",
-            "[::]:7180",
-            "localhost.example:1",
-        ] {
-            assert!(!is_near(far), "{far}");
-        }
     }
 }

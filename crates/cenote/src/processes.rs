@@ -181,67 +181,95 @@ fn supervise<R>(
     patience: Duration,
     heard: &mut impl FnMut(Heard),
 ) -> Result<Vec<R>> {
-    let parties = children.children.len();
-    let mut contacts: Vec<Option<Contact>> = vec![None; parties];
-    let mut done: Vec<u64> = vec![0; parties];
-    let mut results: Vec<Option<R>> = (0..parties).map(|_| None).collect();
-    let mut failures: Vec<Option<Failure>> = vec![None; parties];
-    let mut stop_at: Option<Instant> = None;
-    let settled = |results: &[Option<R>], failures: &[Option<Failure>]| {
-        (0..parties).all(|party| results[party].is_some() || failures[party].is_some())
-    };
-    while !settled(&results, &failures) {
-        let event = match stop_at {
-            None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(at) => events.recv_timeout(at.saturating_duration_since(Instant::now())),
-        };
-        let failure = match event {
-            Ok(Event::Line(_, Message::Ready(contact))) => {
-                let party = usize::from(contact.party).min(parties - 1);
-                contacts[party] = Some(contact);
-                if contacts.iter().all(Option::is_some) {
-                    tell(inputs, &Word::Meet(contacts.iter().flatten().cloned().collect()));
-                }
-                continue;
+    let mut watch = Watch::over(children.children.len());
+    while !watch.is_over() {
+        match watch.next(events) {
+            Ok(Event::Line(party, message)) => watch.hear(party, message, inputs, patience, heard),
+            Ok(Event::End(party)) if watch.has_ended(party) => {}
+            Ok(Event::End(party)) => {
+                let how = ending(&mut children.children[party]);
+                watch.fail(party, Failure::vanished(PartyId(party as u8), how), patience);
             }
-            Ok(Event::Line(party, Message::Progress { done: gates, total })) => {
-                done[party] = gates;
-                let done = done.iter().copied().min().unwrap_or(0);
-                heard(Heard::Progress { done, total });
-                continue;
-            }
-            Ok(Event::Line(party, Message::Note(note))) => {
-                heard(Heard::Note(PartyId(party as u8), note));
-                continue;
-            }
-            Ok(Event::Line(party, Message::Done(result))) => {
-                results[party] = Some(*result);
-                continue;
-            }
-            Ok(Event::Line(party, Message::Failed(failure))) => (party, failure),
-            Ok(Event::End(party)) if results[party].is_none() && failures[party].is_none() => (
-                party,
-                Failure::vanished(PartyId(party as u8), ending(&mut children.children[party])),
-            ),
-            Ok(Event::End(_)) => continue,
             Ok(Event::Stop) => {
                 tell(inputs, &Word::Stop(stop::word().unwrap_or_default()));
-                stop_at = Some(Instant::now() + ORDERLY);
-                continue;
+                watch.stop_at = Some(Instant::now() + ORDERLY);
             }
-            Err(_) => {
-                for party in 0..parties {
-                    if results[party].is_none() && failures[party].is_none() {
-                        failures[party] = Some(Failure::unheard(PartyId(party as u8)));
-                    }
+            Err(_) => watch.give_up(),
+        }
+    }
+    watch.results()
+}
+
+/// What is known of the children while they work, by party.
+struct Watch<R> {
+    contacts: Vec<Option<Contact>>,
+    done: Vec<u64>,
+    results: Vec<Option<R>>,
+    failures: Vec<Option<Failure>>,
+    /// When those that still work are stopped.
+    stop_at: Option<Instant>,
+}
+
+impl<R> Watch<R> {
+    fn over(parties: usize) -> Self {
+        Watch {
+            contacts: vec![None; parties],
+            done: vec![0; parties],
+            results: (0..parties).map(|_| None).collect(),
+            failures: vec![None; parties],
+            stop_at: None,
+        }
+    }
+
+    fn has_ended(&self, party: usize) -> bool {
+        self.results[party].is_some() || self.failures[party].is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        (0..self.results.len()).all(|party| self.has_ended(party))
+    }
+
+    fn next(&self, events: &Receiver<Event<R>>) -> std::result::Result<Event<R>, RecvTimeoutError> {
+        match self.stop_at {
+            None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(at) => events.recv_timeout(at.saturating_duration_since(Instant::now())),
+        }
+    }
+
+    /// Hears a child that works. When all listen, each is told where.
+    fn hear(
+        &mut self,
+        party: usize,
+        message: Message<R>,
+        inputs: &mut [ChildStdin],
+        patience: Duration,
+        heard: &mut impl FnMut(Heard),
+    ) {
+        match message {
+            Message::Ready(contact) => {
+                let party = usize::from(contact.party).min(self.contacts.len() - 1);
+                self.contacts[party] = Some(contact);
+                if self.contacts.iter().all(Option::is_some) {
+                    let all = self.contacts.iter().flatten().cloned();
+                    tell(inputs, &Word::Meet(all.collect()));
                 }
-                break;
             }
-        };
-        let (party, failure) = failure;
+            Message::Progress { done, total } => {
+                self.done[party] = done;
+                let done = self.done.iter().copied().min().unwrap_or(0);
+                heard(Heard::Progress { done, total });
+            }
+            Message::Note(note) => heard(Heard::Note(PartyId(party as u8), note)),
+            Message::Done(result) => self.results[party] = Some(*result),
+            Message::Failed(failure) => self.fail(party, failure, patience),
+        }
+    }
+
+    /// A child has failed: the others end soon by themselves, or are stopped.
+    fn fail(&mut self, party: usize, failure: Failure, patience: Duration) {
         // Before all are connected the others wait for what cannot come; afterwards they see it at once, or after their
         // deadline.
-        let wait = if contacts.iter().any(Option::is_none) {
+        let wait = if self.contacts.iter().any(Option::is_none) {
             Duration::from_millis(500)
         } else if failure.is_own() {
             GRACE
@@ -250,15 +278,27 @@ fn supervise<R>(
         };
         if stop::word().is_none() {
             let at = Instant::now() + wait;
-            stop_at = Some(stop_at.map_or(at, |known| known.min(at)));
+            self.stop_at = Some(self.stop_at.map_or(at, |known| known.min(at)));
         }
-        failures[party] = Some(failure);
+        self.failures[party] = Some(failure);
     }
-    let failures: Vec<Failure> = failures.into_iter().flatten().collect();
-    if failures.is_empty() {
-        Ok(results.into_iter().flatten().collect())
-    } else {
-        Err(Error::Parties(Failures::new(failures)))
+
+    /// Waits no longer for those that still work.
+    fn give_up(&mut self) {
+        for party in 0..self.results.len() {
+            if !self.has_ended(party) {
+                self.failures[party] = Some(Failure::unheard(PartyId(party as u8)));
+            }
+        }
+    }
+
+    fn results(self) -> Result<Vec<R>> {
+        let failures: Vec<Failure> = self.failures.into_iter().flatten().collect();
+        if failures.is_empty() {
+            Ok(self.results.into_iter().flatten().collect())
+        } else {
+            Err(Error::Parties(Failures::new(failures)))
+        }
     }
 }
 

@@ -35,8 +35,7 @@ pub use cenote_program::{
 };
 use cenote_session::{Connections, Costs, Demand, Terms, handshake, memory};
 
-use crate::remote::{load_identity, meet};
-use crate::runner::with_version;
+use crate::meeting::{load_identity, meet};
 use crate::{Error, PartyConfig, Prepared, Protocol, stop};
 
 /// A run of a program. All parties say the same.
@@ -153,7 +152,7 @@ impl Conversation<'_> {
         program: impl FnOnce(&Session) -> std::result::Result<T, E>,
     ) -> crate::Result<(T, Ended)> {
         let me = self.me;
-        let mut terms = with_version(prepared.terms(false));
+        let mut terms = prepared.terms(false);
         terms.extend(self.terms);
         let phases = connections.phases(
             self.phase_timeout
@@ -162,7 +161,9 @@ impl Conversation<'_> {
         phases.begin("the handshake");
         let name = handshake(me, &mut connections, &terms, &())?;
         phases.begin("the set-up");
-        let session = prepared.session(me, connections, &name, self.demand)?;
+        let mut engine = prepared.start(me, connections, &name, None)?;
+        self.demand.announce(&mut *engine)?;
+        let session = Session::of(engine);
         // How long a program takes nobody knows ahead: its time is limited if that was asked for.
         match self.phase_timeout {
             Some(_) => phases.begin("the program"),

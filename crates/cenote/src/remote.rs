@@ -1,17 +1,16 @@
 //! One party whose peers are elsewhere.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use cenote_net::{Budget, Identity, Listen, PartyId, PeerAddress};
+use cenote_net::Identity;
 
+pub use crate::meeting::load_identity;
+use crate::meeting::meet;
 use crate::outputs::OutputFiles;
-use crate::party_config::resolve;
 use crate::runner::Outcome;
 use crate::stock::{self, Store};
 use crate::stop::Session;
-use crate::{Error, Job, Party, PartyConfig, Result, Transport};
-use cenote_session::{Connections, Link, Topology};
+use crate::{Job, Party, PartyConfig, Result, Transport};
 
 /// What has become of a job that the operator stopped.
 const JOB_STOPPED: &str = "the job has ended, its peers were told, and this party has written no output";
@@ -63,24 +62,6 @@ impl<'a> Ready<'a> {
     pub fn fingerprint(&self) -> cenote_net::Fingerprint {
         self.identity.fingerprint()
     }
-}
-
-/// Reads an identity file.
-///
-/// # Errors
-/// [`Error::Config`] if it is missing, no identity, or readable by others.
-pub fn load_identity(path: &std::path::Path) -> Result<Identity> {
-    Identity::load(path).map_err(|error| {
-        let reason = match error {
-            cenote_net::Error::Local { reason, .. } => reason,
-            other => other.to_string(),
-        };
-        Error::config(
-            path,
-            None,
-            format!("{reason}; make an identity with `cenote identity new`"),
-        )
-    })
 }
 
 /// Runs `job` as the party of `config`, and writes the files that the job names for this party's outputs. `progress` is told
@@ -142,52 +123,4 @@ fn run(
     })?;
     files.write(&outcome.report.outputs)?;
     Ok(outcome)
-}
-
-/// Connects to those peers of `config` that the topology has.
-pub(crate) fn meet(
-    config: &PartyConfig,
-    identity: Arc<Identity>,
-    topology: &Topology,
-) -> Result<Connections> {
-    meet_with(config, identity, topology, Budget::default())
-}
-
-/// The same, with so much memory for messages on their way.
-pub(crate) fn meet_with(
-    config: &PartyConfig,
-    identity: Arc<Identity>,
-    topology: &Topology,
-    budget: Budget,
-) -> Result<Connections> {
-    let fingerprint = identity.fingerprint();
-    let listen = match &config.listen {
-        Some(address) => {
-            resolve(address).map_err(|error| Error::Usage(format!("listen address {address}: {error}")))?
-        }
-        // The highest-numbered party is dialled by nobody.
-        None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-    };
-    let address = |id: PartyId| match config.peers.iter().find(|peer| peer.party == id) {
-        Some(peer) => PeerAddress {
-            address: peer.address.clone().unwrap_or_default(),
-            fingerprint: Some(peer.fingerprint),
-        },
-        None => PeerAddress {
-            address: listen.to_string(),
-            fingerprint: Some(fingerprint),
-        },
-    };
-    tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
-    let link = Link {
-        me: config.me,
-        parties: (0..topology.parties).map(PartyId).map(address).collect(),
-        listen: Listen::Address(listen),
-        identity: Some(identity),
-        connect_timeout: config.connect_timeout,
-        timeout: config.timeout,
-        on_wait: config.on_wait.clone(),
-        budget,
-    };
-    Ok(Connections::connect(topology, link)?)
 }

@@ -11,6 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Program, Protocol, Transport, data};
 
+/// What is told as the error of a session that made nothing that could be wrong: JSON has no infinity.
+pub const NO_ERROR_LOG2: f64 = -1024.0;
+
 /// Seconds by phase, in order. In JSON an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seconds(Vec<(String, f64)>);

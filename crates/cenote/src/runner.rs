@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 use cenote_circuit::BitOrder;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::handshake;
+use cenote_session::{AnyWires, Engine, handshake};
 use cenote_store::Store;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::program::Executed;
-use crate::registry::{Finished, Prepared, Task};
-use crate::report::{CircuitDescription, Description, Output, PartyCosts, PartyReport, Seconds};
+use crate::registry::Prepared;
+use crate::report::{
+    CircuitDescription, Description, NO_ERROR_LOG2, Output, PartyCosts, PartyReport, Seconds,
+};
 use crate::stop::Session;
 use crate::{Error, Program, Protocol, Result};
 pub use cenote_session::{AlsoAgree, Connections, Terms};
@@ -143,29 +144,20 @@ impl Party<'_> {
         let phases =
             connections.phases(limit.unwrap_or_else(|| prepared.phase_limit(&self.program.demand())));
         phases.begin("the handshake");
-        let session = handshake(
-            self.me,
-            &mut connections,
-            &self.terms(&prepared, stock.is_some()),
-            self.also_agree,
-        )?;
-        let task = Task {
-            me: self.me,
-            session: &session,
-            program: self.program,
-            inputs: self.inputs,
-            phases: &phases,
-        };
-        let Finished {
-            executed: Executed { outputs, unfinished },
-            mut costs,
-            parameters,
-            error_log2,
-            computational_bits,
-            mut warnings,
-        } = prepared.run(task, connections, stock, progress)?;
-        let is_agreed = unfinished.is_none();
-        warnings.extend(unfinished.map(|error| {
+        let terms = self.terms(&prepared, stock.is_some());
+        let session = handshake(self.me, &mut connections, &terms, self.also_agree)?;
+        let parameters = prepared.parameters(stock);
+        phases.begin("the set-up");
+        let mut engine = prepared.start(self.me, connections, &session, stock)?;
+        tracing::info!(me = %self.me, protocol = self.protocol.name(), "session started");
+        let executed = self
+            .program
+            .execute_within(&phases, &mut *engine, self.inputs, progress)?;
+        let description = self.description(&*engine, parameters);
+        let (mut costs, mut warnings) = (engine.costs(), engine.warnings());
+        drop(engine);
+        let is_agreed = executed.unfinished.is_none();
+        warnings.extend(executed.unfinished.map(|error| {
             format!(
                 "the outputs of {} are verified and right, but the session did not end in agreement, so its peers may lack \
                  theirs: {error}",
@@ -179,16 +171,9 @@ impl Party<'_> {
         seconds.add("run", run.elapsed());
         seconds.add("total", start.elapsed());
 
+        let outputs = executed.outputs;
         let report = PartyReport {
-            description: Description {
-                protocol: self.protocol.clone(),
-                transport: self.transport,
-                parameters,
-                error_log2,
-                computational_bits,
-                circuit: CircuitDescription::new(self.program),
-                lanes: self.program.lanes() as u64,
-            },
+            description,
             outputs: Output::all(self.program, &outputs),
             costs: PartyCosts::new(self.me.0, &costs, seconds),
             warnings,
@@ -198,6 +183,23 @@ impl Party<'_> {
             report,
             is_agreed,
         })
+    }
+
+    /// What was computed, with these parameters, and how sure it is.
+    fn description(
+        &self,
+        engine: &dyn Engine<Wires = AnyWires>,
+        parameters: serde_json::Value,
+    ) -> Description {
+        Description {
+            protocol: self.protocol.clone(),
+            transport: self.transport,
+            parameters,
+            error_log2: engine.error_bound().max(NO_ERROR_LOG2),
+            computational_bits: Some(engine.computational_bits()).filter(|bits| bits.is_finite()),
+            circuit: CircuitDescription::new(self.program),
+            lanes: self.program.lanes() as u64,
+        }
     }
 
     /// Everything public that must be the same at all parties, the most telling differences first.
@@ -212,7 +214,7 @@ impl Party<'_> {
         };
         let circuit = program.circuit();
         let named = |(name, value): (&str, String)| (name.to_owned(), value);
-        let mut terms = with_version(prepared.terms(stored));
+        let mut terms = prepared.terms(stored);
         let of_program = [
             (
                 "input owners",
@@ -259,12 +261,6 @@ fn list(items: Vec<String>) -> String {
         ),
         _ => text,
     }
-}
-
-/// `terms` after the version of this program.
-pub(crate) fn with_version(terms: Terms) -> Terms {
-    let version = ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
-    std::iter::once(version).chain(terms).collect()
 }
 
 /// Runs all parties as threads of this process, joined by memory, for benchmarks and tests. `inputs` has the bits of

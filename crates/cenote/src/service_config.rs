@@ -8,10 +8,10 @@ use cenote_net::PartyId;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::party_config::check_address;
-use crate::settings_file::{Kept, Source};
-use crate::stock::Kind;
-use crate::{Result, job, text};
+use crate::fields::{check_address, is_setting, protocol};
+use crate::settings_file::{SettingsFile, StatedSetting};
+use crate::stock::kind::StockKind;
+use crate::{Protocol, Result, text};
 
 /// AND gates of a typical job, unless it is stated.
 const TYPICAL_JOB: u64 = 1 << 16;
@@ -33,14 +33,14 @@ pub(crate) struct ServiceTable {
     proposals_a_second: Option<Spanned<u64>>,
     keep_days: Option<Spanned<u64>>,
     #[serde(default)]
-    stock: Vec<Spanned<BTreeMap<String, Spanned<toml::Value>>>>,
+    stock: Vec<Spanned<StockTable>>,
 }
 
 /// Stock that a service keeps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StockTarget {
     /// What it is.
-    pub kind: Kind,
+    pub kind: StockKind,
     /// The AND gates of jobs that it should serve.
     pub ands: u64,
     /// Jobs of fewer AND gates make their own material.
@@ -100,7 +100,7 @@ impl ServiceConfig {
         table: Spanned<ServiceTable>,
         me: PartyId,
         parties: u8,
-        source: &Source,
+        source: &SettingsFile,
     ) -> Result<Self> {
         let table = table.into_inner();
         let path = |given: Option<PathBuf>, otherwise: &str| {
@@ -148,66 +148,23 @@ impl ServiceConfig {
     }
 }
 
+/// A table of `[[service.stock]]`: its own keys, and settings of a protocol.
+type StockTable = BTreeMap<String, Spanned<toml::Value>>;
+
 fn stock(
-    tables: Vec<Spanned<BTreeMap<String, Spanned<toml::Value>>>>,
+    tables: Vec<Spanned<StockTable>>,
     me: PartyId,
     parties: u8,
-    source: &Source,
+    source: &SettingsFile,
 ) -> Result<Vec<StockTarget>> {
     let mut targets: Vec<StockTarget> = Vec::new();
     for table in tables {
         let span = table.span();
         let fault = |what: String| source.fault(span.clone(), what);
-        let mut table = table.into_inner();
-        let mut amount = |key: &str| {
-            let amount = table.remove(key)?;
-            let read = match amount.get_ref() {
-                toml::Value::Integer(number) => u64::try_from(*number).map_err(|error| error.to_string()),
-                toml::Value::String(text) => text::quantity(text),
-                _ => Err("give a number, such as 65536 or \"100M\"".into()),
-            };
-            Some(read.map_err(|what| source.fault(amount.span(), format!("`{key}`: {what}"))))
-        };
-        let (ands, job) = (amount("ands").transpose()?, amount("job").transpose()?);
-        let least = amount("least").transpose()?.unwrap_or(0);
-        let missing = |key: &str| fault(format!("`{key}` is missing in this table of [[service.stock]]"));
-        let name = match table
-            .remove("protocol")
-            .map(|name| (name.span(), name.into_inner()))
-        {
-            Some((span, toml::Value::String(name))) => Spanned::new(span, name),
-            Some(_) | None => return Err(missing("protocol")),
-        };
-        let mut settings = Vec::new();
-        for (key, value) in table {
-            if !job::is_setting(&key) {
-                return Err(source.fault(value.span(), format!("there is no setting `{key}` of stock")));
-            }
-            settings.push(Kept::of(key, &value));
-        }
-        let protocol = job::protocol(&name, &settings, source)?;
-        let ands = ands.ok_or_else(|| missing("ands"))?;
-        if !(1..=MOST_ANDS).contains(&ands) {
-            return Err(fault(format!("`ands`: give a number from 1 to {MOST_ANDS}")));
-        }
-        if protocol.parties() > parties {
-            let name = protocol.name();
-            return Err(fault(format!(
-                "protocol \"{name}\" has {} parties, and this file is of {parties}",
-                protocol.parties()
-            )));
-        }
-        if me.0 >= protocol.parties() {
-            return Err(fault(format!(
-                "{me} takes no part in jobs of protocol \"{}\": leave this table out",
-                protocol.name()
-            )));
-        }
-        let kind =
-            Kind::new(protocol, job.unwrap_or(TYPICAL_JOB)).map_err(|error| fault(error.to_string()))?;
+        let target = stock_target(table, me, parties, source)?;
         if targets
             .iter()
-            .any(|other| other.kind.protocol() == kind.protocol())
+            .any(|other| other.kind.protocol() == target.kind.protocol())
         {
             return Err(fault(
                 "there is another table for the same protocol and settings".into(),
@@ -219,12 +176,87 @@ fn stock(
                 ServiceConfig::KINDS
             )));
         }
-        targets.push(StockTarget { kind, ands, least });
+        targets.push(target);
     }
     Ok(targets)
 }
 
-fn names(given: Option<Spanned<Vec<Spanned<String>>>>, parties: u8, source: &Source) -> Result<Vec<String>> {
+fn stock_target(
+    table: Spanned<StockTable>,
+    me: PartyId,
+    parties: u8,
+    source: &SettingsFile,
+) -> Result<StockTarget> {
+    let span = table.span();
+    let fault = |what: String| source.fault(span.clone(), what);
+    let missing = |key: &str| fault(format!("`{key}` is missing in this table of [[service.stock]]"));
+    let mut table = table.into_inner();
+    let mut amount = |key: &str| {
+        table
+            .remove(key)
+            .map(|value| amount(key, &value, source))
+            .transpose()
+    };
+    let (ands, job, least) = (amount("ands")?, amount("job")?, amount("least")?);
+    let protocol = stock_protocol(table, source)?.ok_or_else(|| missing("protocol"))?;
+    let ands = ands.ok_or_else(|| missing("ands"))?;
+    if !(1..=MOST_ANDS).contains(&ands) {
+        return Err(fault(format!("`ands`: give a number from 1 to {MOST_ANDS}")));
+    }
+    let name = protocol.name();
+    if protocol.parties() > parties {
+        return Err(fault(format!(
+            "protocol \"{name}\" has {} parties, and this file is of {parties}",
+            protocol.parties()
+        )));
+    }
+    if me.0 >= protocol.parties() {
+        return Err(fault(format!(
+            "{me} takes no part in jobs of protocol \"{name}\": leave this table out"
+        )));
+    }
+    let kind =
+        StockKind::new(protocol, job.unwrap_or(TYPICAL_JOB)).map_err(|error| fault(error.to_string()))?;
+    Ok(StockTarget {
+        kind,
+        ands,
+        least: least.unwrap_or(0),
+    })
+}
+
+/// A number of gates, such as 65536 or "100M".
+fn amount(key: &str, value: &Spanned<toml::Value>, source: &SettingsFile) -> Result<u64> {
+    let read = match value.get_ref() {
+        toml::Value::Integer(number) => u64::try_from(*number).map_err(|error| error.to_string()),
+        toml::Value::String(text) => text::quantity(text),
+        _ => Err("give a number, such as 65536 or \"100M\"".into()),
+    };
+    read.map_err(|what| source.fault(value.span(), format!("`{key}`: {what}")))
+}
+
+/// The protocol that a table names, with the settings that are the rest of the table; nothing if it names none.
+fn stock_protocol(mut table: StockTable, source: &SettingsFile) -> Result<Option<Protocol>> {
+    let name = table
+        .remove("protocol")
+        .map(|name| (name.span(), name.into_inner()));
+    let Some((span, toml::Value::String(name))) = name else {
+        return Ok(None);
+    };
+    let mut settings = Vec::new();
+    for (key, value) in table {
+        if !is_setting(&key) {
+            return Err(source.fault(value.span(), format!("there is no setting `{key}` of stock")));
+        }
+        settings.push(StatedSetting::of(key, &value));
+    }
+    protocol(&Spanned::new(span, name), &settings, source).map(Some)
+}
+
+fn names(
+    given: Option<Spanned<Vec<Spanned<String>>>>,
+    parties: u8,
+    source: &SettingsFile,
+) -> Result<Vec<String>> {
     let Some(given) = given else {
         return Ok((0..parties).map(|party| format!("party-{party}")).collect());
     };
@@ -247,7 +279,7 @@ fn names(given: Option<Spanned<Vec<Spanned<String>>>>, parties: u8, source: &Sou
     Ok(names)
 }
 
-fn http_names(given: Option<Spanned<Vec<Spanned<String>>>>, source: &Source) -> Result<Vec<String>> {
+fn http_names(given: Option<Spanned<Vec<Spanned<String>>>>, source: &SettingsFile) -> Result<Vec<String>> {
     let Some(given) = given else { return Ok(Vec::new()) };
     if given.get_ref().len() > ServiceConfig::HTTP_NAMES {
         let most = ServiceConfig::HTTP_NAMES;

@@ -13,8 +13,8 @@ use crate::{Error, Result, files};
 /// Larger files are not job or party files.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// A key of a file that is a setting of something else than the file's own type.
-pub(crate) struct Kept {
+/// A setting as a file states it, of a protocol that the file may not know.
+pub(crate) struct StatedSetting {
     /// The key.
     pub(crate) key: String,
     /// Where its value stands.
@@ -28,9 +28,9 @@ enum Value {
     Other,
 }
 
-impl Kept {
+impl StatedSetting {
     fn new(key: String, value: &Spanned<DeValue<'_>>) -> Self {
-        Kept {
+        StatedSetting {
             key,
             span: value.span(),
             value: match value.get_ref() {
@@ -45,7 +45,7 @@ impl Kept {
 
     /// The same of a table within a file.
     pub(crate) fn of(key: String, value: &Spanned<toml::Value>) -> Self {
-        Kept {
+        StatedSetting {
             key,
             span: value.span(),
             value: match value.get_ref() {
@@ -66,15 +66,15 @@ impl Kept {
     }
 }
 
-/// Where the parts of a read file stand.
-pub(crate) struct Source {
+/// A settings file that was read: its name and its text, for complaints that have a line.
+pub(crate) struct SettingsFile {
     path: PathBuf,
     text: String,
 }
 
-impl Source {
+impl SettingsFile {
     /// Reads the TOML file at `path`; keys that `T` does not know are refused.
-    pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<(T, Source)> {
+    pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<(T, SettingsFile)> {
         let (value, _, source) = Self::read_with(path, |_| false)?;
         Ok((value, source))
     }
@@ -83,7 +83,7 @@ impl Source {
     pub(crate) fn read_with<T: DeserializeOwned>(
         path: &Path,
         settings: impl Fn(&str) -> bool,
-    ) -> Result<(T, Vec<Kept>, Source)> {
+    ) -> Result<(T, Vec<StatedSetting>, SettingsFile)> {
         let text = files::read(path, MAX_BYTES, "file of settings").map_err(|error| {
             let what = format!(
                 "cannot be read: {error}; give a readable TOML file, with values in files of their own"
@@ -98,9 +98,9 @@ impl Source {
         path: &Path,
         text: String,
         settings: impl Fn(&str) -> bool,
-    ) -> Result<(T, Vec<Kept>, Source)> {
+    ) -> Result<(T, Vec<StatedSetting>, SettingsFile)> {
         let fault = |what: String| Error::config(path, None, what);
-        let source = Source {
+        let source = SettingsFile {
             path: path.to_owned(),
             text,
         };
@@ -115,14 +115,14 @@ impl Source {
             .keys()
             .map(|key| key.get_ref().to_string())
             .collect();
-        let mut kept = Vec::new();
+        let mut stated = Vec::new();
         for key in keys.into_iter().filter(|key| settings(key)) {
             if let Some(value) = table.get_mut().remove(key.as_str()) {
-                kept.push(Kept::new(key, &value));
+                stated.push(StatedSetting::new(key, &value));
             }
         }
         let value = T::deserialize(toml::Deserializer::from(table)).map_err(wrong)?;
-        Ok((value, kept, source))
+        Ok((value, stated, source))
     }
 
     /// What complaints call the file.

@@ -4,7 +4,7 @@
 //! backup. Which jobs an item serves is the protocol's to say.
 
 mod choice;
-mod kind;
+pub(crate) mod kind;
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -19,10 +19,9 @@ use zeroize::Zeroizing;
 
 pub use crate::registry::{describe, items};
 pub use choice::common;
-pub use kind::Kind;
+pub use kind::StockKind;
 
-use crate::remote::{load_identity, meet};
-use crate::runner::with_version;
+use crate::meeting::{load_identity, meet};
 use crate::stop::Session;
 use crate::{Error, Job, PartyConfig, Result, files};
 
@@ -57,7 +56,10 @@ pub fn open(config: &PartyConfig) -> Result<Store> {
 }
 
 /// Opens the stock in `folder`, which is made with its key if both are missing.
-pub(crate) fn open_or_make(folder: &Path, key: &Path) -> Result<Store> {
+///
+/// # Errors
+/// As [`open`].
+pub fn open_or_make(folder: &Path, key: &Path) -> Result<Store> {
     if !key.exists() {
         make_key(key, folder)?;
     }
@@ -93,8 +95,7 @@ pub fn make(
         let limit = config.phase_timeout;
         let phases = connections.phases(limit.unwrap_or_else(|| Phases::limit(order.traffic_bytes())));
         phases.begin("the handshake");
-        let terms = with_version(order.terms());
-        let session = handshake(config.me, &mut connections, &terms, &())?;
+        let session = handshake(config.me, &mut connections, &order.terms(), &())?;
         phases.begin("the making of stock");
         order.make(config.me, connections, &session, &folder, progress)
     })

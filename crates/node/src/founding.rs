@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use cenote::remote::load_identity;
-use cenote::{Fingerprint, Identity, is_near};
+use cenote::{Fingerprint, Identity, Protocol, is_near};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -26,14 +26,6 @@ fn terms_of_stock(parties: u8) -> &'static str {
     match parties {
         2 => "",
         _ => "least = \"32K\"\n",
-    }
-}
-
-/// The protocol that a service of so many parties keeps stock for unless its party file says otherwise.
-pub(crate) fn usual_protocol(parties: u8) -> &'static str {
-    match parties {
-        2 => "authenticated",
-        _ => "three",
     }
 }
 
@@ -159,7 +151,7 @@ impl Founding {
         }
         text.push_str(&format!(
             "\n# What is kept ready for jobs, the same at all parties; see docs/operating.md.\n[[service.stock]]\nprotocol = \"{}\"\nands = \"{STOCK}\"\n{}",
-            usual_protocol(self.parties),
+            Protocol::usual(self.parties).name(),
             terms_of_stock(self.parties)
         ));
         for (party, member) in (0u8..).zip(members).filter(|(party, _)| *party != self.party) {

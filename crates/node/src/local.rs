@@ -4,11 +4,11 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use cenote::{Bundle, ServiceConfig};
+use cenote::{Bundle, Protocol, ServiceConfig};
 use cenote_service::job::Digest;
 
 use crate::Error;
-use crate::founding::{Founding, Member, party_file, usual_protocol};
+use crate::founding::{Founding, Member, party_file};
 
 /// What was made, or was there.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ fn free(port: u16) -> std::io::Result<(TcpListener, String)> {
 
 /// Adds a number of the first party and one of the second.
 fn sample(parties: u8) -> String {
-    let protocol = usual_protocol(parties);
+    let protocol = Protocol::usual(parties).name();
     let all: Vec<u8> = (0..parties).collect();
     format!(
         "# Two parties add a number each, and all learn the sum.\nprotocol = \"{protocol}\"\ncircuit = \"lib:add32\"\nlanes = 1\n\n[[input]]\n\

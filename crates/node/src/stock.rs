@@ -1,7 +1,7 @@
 //! Stock of a service: what is on its shelves here and at the peers, and who uses which.
 //!
 //! One session at a time can use a folder of stock. So that jobs run side by side, there are several, *shelves*, the same number at all parties: a job or
-//! a making takes the shelf of the same number at each. What is on a shelf is counted in runs of a typical job ([`Kind`]).
+//! a making takes the shelf of the same number at each. What is on a shelf is counted in runs of a typical job ([`StockKind`]).
 
 mod counting;
 mod making;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::StockTarget;
-use cenote::stock::{ItemId, Kind, Store, Stored, shelves};
+use cenote::stock::{ItemId, StockKind, Store, Stored, shelves};
 use cenote_service::job::Digest;
 use cenote_service::live::{self, AlarmKind, Happened};
 
@@ -38,7 +38,7 @@ pub(crate) const SHELVES: u8 = 8;
 
 /// Stock that is to be kept.
 pub(crate) struct Target {
-    kind: Kind,
+    kind: StockKind,
     digest: Digest,
     /// Runs that a shelf should have.
     share: u64,

@@ -1,11 +1,11 @@
-//! An engine behind one face, whatever its wires are.
+//! What a session computes with: an engine, what counts, or what records.
 
 use std::ops::Range;
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun, as_bytes};
-use cenote_session::{Costs, Engine, Error, Parties, Result, WireVector};
+use cenote_session::{AnyEngine, AnyWires, Costs, Error, Parties, Result, WireVector};
 
 /// A vector of wires that a [`Machine`] keeps.
 pub(crate) type Slot = usize;
@@ -13,7 +13,7 @@ pub(crate) type Slot = usize;
 /// Some wires of a slot.
 pub(crate) type Wires = (Slot, Range<usize>);
 
-/// [`Engine`] for a [`Box`]: vectors of wires have numbers.
+/// What vectors of wires, which have numbers, are made and computed with.
 pub(crate) trait Machine {
     fn me(&self) -> PartyId;
     fn parties(&self) -> usize;
@@ -51,9 +51,9 @@ pub(crate) trait Machine {
 }
 
 /// An engine and the wires that are alive.
-pub(crate) struct Hosted<E: Engine> {
-    engine: E,
-    wires: Vec<Option<(u64, E::Wires)>>,
+pub(crate) struct Hosted {
+    engine: AnyEngine,
+    wires: Vec<Option<(u64, AnyWires)>>,
     free: Vec<Slot>,
     /// How many vectors of wires there have been: each has a number, which slots do not, as they are used again.
     made: u64,
@@ -82,8 +82,8 @@ impl Done {
     }
 }
 
-impl<E: Engine> Hosted<E> {
-    pub(crate) fn new(engine: E) -> Self {
+impl Hosted {
+    pub(crate) fn new(engine: AnyEngine) -> Self {
         Self {
             engine,
             wires: Vec::new(),
@@ -93,7 +93,7 @@ impl<E: Engine> Hosted<E> {
         }
     }
 
-    fn keep(&mut self, wires: E::Wires) -> Slot {
+    fn keep(&mut self, wires: AnyWires) -> Slot {
         let wires = (self.made, wires);
         self.made += 1;
         match self.free.pop() {
@@ -108,11 +108,11 @@ impl<E: Engine> Hosted<E> {
         }
     }
 
-    fn at(&self, slot: Slot) -> &(u64, E::Wires) {
+    fn at(&self, slot: Slot) -> &(u64, AnyWires) {
         self.wires[slot].as_ref().expect("a slot in use has wires")
     }
 
-    fn select(&self, (slot, range): &Wires) -> E::Wires {
+    fn select(&self, (slot, range): &Wires) -> AnyWires {
         self.at(*slot).1.select(range.clone())
     }
 
@@ -125,19 +125,19 @@ impl<E: Engine> Hosted<E> {
     }
 
     /// All of `wires` together; nothing if there are none.
-    fn together(&self, wires: &[Wires]) -> Option<E::Wires> {
+    fn together(&self, wires: &[Wires]) -> Option<AnyWires> {
         match wires {
             [] => None,
             [one] => Some(self.select(one)),
             several => {
-                let parts: Vec<E::Wires> = several.iter().map(|wires| self.select(wires)).collect();
-                Some(E::Wires::concat(&parts.iter().collect::<Vec<_>>()))
+                let parts: Vec<AnyWires> = several.iter().map(|wires| self.select(wires)).collect();
+                Some(AnyWires::concat(&parts.iter().collect::<Vec<_>>()))
             }
         }
     }
 }
 
-impl<E: Engine> Machine for Hosted<E> {
+impl Machine for Hosted {
     fn me(&self) -> PartyId {
         self.engine.me()
     }
@@ -187,7 +187,7 @@ impl<E: Engine> Machine for Hosted<E> {
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
         self.note("arrange", parts, []);
         self.done.bytes(as_bytes(runs));
-        let parts: Vec<E::Wires> = parts.iter().map(|wires| self.select(wires)).collect();
+        let parts: Vec<AnyWires> = parts.iter().map(|wires| self.select(wires)).collect();
         let arranged = self.engine.arrange(&parts.iter().collect::<Vec<_>>(), runs)?;
         Ok(self.keep(arranged))
     }

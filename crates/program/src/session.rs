@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Engine, Parties};
+use cenote_session::{AnyEngine, Costs, Engine, Parties, erased};
 
 use crate::choice::Plans;
 use crate::error::{Error, Misuse, Result};
@@ -73,6 +73,11 @@ enum Failure {
 impl Session {
     /// A session of `engine`.
     pub fn new<E: Engine + 'static>(engine: E) -> Self {
+        Self::of(erased(engine))
+    }
+
+    /// A session of an engine of any protocol.
+    pub fn of(engine: AnyEngine) -> Self {
         Self::over(Box::new(Hosted::new(engine)), false)
     }
 

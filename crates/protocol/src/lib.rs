@@ -2,6 +2,7 @@
 //! keeps in stock.
 #![forbid(unsafe_code)]
 
+mod erased;
 mod setting;
 mod stock;
 pub mod two;
@@ -14,6 +15,7 @@ use cenote_store::{Store, Stored};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use erased::{AnyMaterial, AnyOrder, AnyPrepared, AnyProtocol, NAME_FIELD};
 pub use setting::Setting;
 pub use stock::{Amount, Facts, Made, Order};
 
@@ -37,7 +39,7 @@ pub trait Protocol:
     /// Its checks.
     const CHECKS: &'static [Check];
     /// What the one search for parameters has found for a demand.
-    type Prepared: Send;
+    type Prepared: Clone + Send + Sync;
     /// One party of a session.
     type Engine: Engine + 'static;
     /// Material that can be made ahead of a session: what [`Protocol::order_stock`] orders.

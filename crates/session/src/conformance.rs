@@ -11,7 +11,7 @@ use crate::{Engine, Error, Parties, Result, WireVector};
 /// Runs programs at all parties of one protocol.
 pub trait Cluster {
     /// The engine under test.
-    type Engine: Engine;
+    type Engine: Engine + ?Sized;
 
     /// Number of parties.
     fn parties(&self) -> usize;
@@ -77,7 +77,11 @@ fn check(cluster: &impl Cluster, circuit: &Circuit, lanes: usize, seed: u64) {
     }
 }
 
-fn share_values<E: Engine>(engine: &mut E, circuit: &Circuit, inputs: &BitMatrix) -> Result<E::Wires> {
+fn share_values<E: Engine + ?Sized>(
+    engine: &mut E,
+    circuit: &Circuit,
+    inputs: &BitMatrix,
+) -> Result<E::Wires> {
     let mut parts = Vec::new();
     let mut first = 0;
     for (index, value) in circuit.inputs().iter().enumerate() {

@@ -183,7 +183,7 @@ impl<'a> Demand<'a> {
     ///
     /// # Errors
     /// The engine's.
-    pub fn announce<E: Engine>(&self, engine: &mut E) -> Result<()> {
+    pub fn announce<E: Engine + ?Sized>(&self, engine: &mut E) -> Result<()> {
         self.announce_telling(engine, &mut |_, _| ())
     }
 
@@ -191,7 +191,11 @@ impl<'a> Demand<'a> {
     ///
     /// # Errors
     /// The engine's.
-    pub fn announce_telling<E: Engine>(&self, engine: &mut E, told: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    pub fn announce_telling<E: Engine + ?Sized>(
+        &self,
+        engine: &mut E,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<()> {
         let of = |bits: u64| usize::try_from(bits).unwrap_or(usize::MAX);
         let inputs: Vec<_> = self
             .inputs

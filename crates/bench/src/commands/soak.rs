@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::kill::run_killed;
-use crate::soak::run_soak;
-use cenote::soak::Soak as Stream;
+use crate::soak::{Soak as Stream, run_soak};
 use cenote::text::quantity;
 use cenote::{Error, Protocol, Result};
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -13,9 +13,9 @@ use serde::{Deserialize, Deserializer};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
-use crate::job::{entitled, is_setting, protocol, same_file};
-use crate::party_config::party;
-use crate::settings_file::{Kept, Source};
+use crate::fields::{entitled, is_setting, party, protocol};
+use crate::files::same_file;
+use crate::settings_file::{SettingsFile, StatedSetting};
 use crate::{Bundle, Error, Protocol, Result};
 
 /// Most exchanges of records of a query that is proposed: about a second of planning, which is done before anybody has decided on it.
@@ -136,7 +136,7 @@ impl QueryJob {
     /// # Errors
     /// As [`QueryJob::load`].
     pub fn load_with(path: &Path, instead: &Instead) -> Result<Self> {
-        let (file, settings, source) = Source::read_with::<File>(path, is_setting)?;
+        let (file, settings, source) = SettingsFile::read_with::<File>(path, is_setting)?;
         Self::checked(file, &settings, &source, instead)
     }
 
@@ -153,7 +153,8 @@ impl QueryJob {
     /// plan, or the bundle has files.
     pub fn from_bundle(bundle: &Bundle) -> Result<Self> {
         let path = Path::new(Bundle::JOB);
-        let (file, settings, source) = Source::parse_with::<File>(path, bundle.job.clone(), is_setting)?;
+        let (file, settings, source) =
+            SettingsFile::parse_with::<File>(path, bundle.job.clone(), is_setting)?;
         if let Some(table) = file.tables.iter().find(|table| table.get_ref().file.is_some()) {
             return Err(source.fault(
                 table.span(),
@@ -190,7 +191,12 @@ impl QueryJob {
         Ok(job)
     }
 
-    fn checked(file: File, settings: &[Kept], source: &Source, instead: &Instead) -> Result<Self> {
+    fn checked(
+        file: File,
+        settings: &[StatedSetting],
+        source: &SettingsFile,
+        instead: &Instead,
+    ) -> Result<Self> {
         let path = source.path();
         let protocol = match (&instead.protocol, &file.protocol) {
             (Some(name), _) => Protocol::named(name).ok_or_else(|| {
@@ -388,7 +394,7 @@ fn short(text: &str) -> String {
     }
 }
 
-fn declared(source: &Source, entry: TableEntry, parties: u8) -> Result<Declared> {
+fn declared(source: &SettingsFile, entry: TableEntry, parties: u8) -> Result<Declared> {
     let at = entry.columns.span();
     let fields = entry
         .columns
@@ -425,7 +431,7 @@ fn field(name: String, declared: &str) -> std::result::Result<Field, String> {
     Ok(Field { name, kind, nullable })
 }
 
-fn answer(source: &Source, entry: AnswerEntry, parties: u8) -> Result<(Answer, Option<PathBuf>)> {
+fn answer(source: &SettingsFile, entry: AnswerEntry, parties: u8) -> Result<(Answer, Option<PathBuf>)> {
     let to = match &entry.to {
         Some(to) => entitled(source, to, parties)?,
         None => Parties::all(parties.into()),

@@ -15,9 +15,8 @@ pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
 pub use self::policy::Policy;
 pub use self::proposed::{Ended, Proposed, Run};
-pub(crate) use self::report::Told;
 pub use self::report::{Answered, QueryReport};
-pub(crate) use self::run::{Task, run_task};
+pub(crate) use self::run::QueryPart;
 pub use self::run::{check_party, run_here, run_party};
 
 use crate::Error;

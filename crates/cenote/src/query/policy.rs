@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::answers::{Answers, Limit};
-use crate::settings_file::Source;
+use crate::settings_file::SettingsFile;
 use crate::{Error, Result};
 
 #[derive(Deserialize)]
@@ -49,7 +49,7 @@ impl Policy {
     /// # Errors
     /// [`Error::Config`] with the line, if a key is missing, unknown or wrong.
     pub fn load(path: &Path) -> Result<Self> {
-        let (file, source) = Source::read::<Rules>(path)?;
+        let (file, source) = SettingsFile::read::<Rules>(path)?;
         let mut rules: Vec<Rule> = Vec::new();
         for rule in file.tables {
             if rules.iter().any(|other| other.name == rule.get_ref().name) {

@@ -51,17 +51,11 @@ impl Answered {
     }
 }
 
-/// What one party tells of a job.
+/// What one party tells of a query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Told {
-    pub(crate) report: PartyReport,
-    pub(crate) answer: Option<Answered>,
-}
-
-impl Told {
-    pub(crate) fn of(report: PartyReport) -> Self {
-        Told { report, answer: None }
-    }
+pub(super) struct Told {
+    pub(super) report: PartyReport,
+    pub(super) answer: Option<Answered>,
 }
 
 /// What a query gave, and what it cost.

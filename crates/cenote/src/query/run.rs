@@ -11,17 +11,19 @@ use cenote_query::{Error as QueryError, OwnInput};
 use cenote_session::{Connections, Terms, memory};
 use cenote_tables::Table;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::file::{Instead, QueryJob};
 use super::policy::Policy;
 use super::report::{Answered, QueryReport, Told};
 use crate::admission::{PROCESS, queue_bytes};
-use crate::local::{Seat, Setting, combine, run_query};
+use crate::local::{Assigned, Seat, Setting, Task, combine, run, value};
+use crate::meeting::{load_identity, meet_with};
 use crate::outputs::{check_writable, put_aside};
 use crate::programs::Conversation;
-use crate::registry::NO_ERROR_LOG2;
-use crate::remote::{load_identity, meet_with};
-use crate::report::{CircuitDescription, Description, PartyCosts, PartyReport, Report, Seconds};
+use crate::report::{
+    CircuitDescription, Description, NO_ERROR_LOG2, PartyCosts, PartyReport, Report, Seconds,
+};
 use crate::stop::Session;
 use crate::text::megabytes;
 use crate::{Error, PartyConfig, Prepared, Result, Transport};
@@ -32,9 +34,9 @@ const MEMORY: u64 = 2 << 30;
 /// Bytes for messages to each peer, where little is sent before something is received.
 const QUEUES: u64 = 32 << 20;
 
-/// A query that a child process is to run as one party.
+/// One party's part in a query, as a child process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Task {
+pub(crate) struct QueryPart {
     path: PathBuf,
     instead: Instead,
     /// What it takes, as the parent has found.
@@ -146,12 +148,12 @@ pub fn run_here(
         check_writable(file)?;
         put_aside(file)?;
     }
-    let task = Task {
+    let part = QueryPart {
         path: path.to_owned(),
         instead: instead.clone(),
         tally: planned.tally.clone(),
     };
-    let told: Vec<Told> = run_query(parties, setting, task, command, progress)?;
+    let told: Vec<Told> = run(parties, setting, &Task::new(&part)?, command, progress)?;
     let answer = told.iter().find_map(|told| told.answer.clone());
     let report = combine(told.into_iter().map(|told| told.report).collect())?;
     Ok(QueryReport {
@@ -161,11 +163,19 @@ pub fn run_here(
     })
 }
 
-/// Runs `task` as the child process of one party.
-pub(crate) fn run_task(seat: &Seat<'_>, task: &Task) -> Result<Told> {
+impl Assigned for QueryPart {
+    const NAME: &'static str = "query";
+
+    fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
+        value(&run_task(seat, self)?)
+    }
+}
+
+/// Runs `part` in the child process of one party.
+fn run_task(seat: &Seat<'_>, part: &QueryPart) -> Result<Told> {
     let start = Instant::now();
-    let job = QueryJob::load_with(&task.path, &task.instead)?;
-    let planned = Planned::with(Arc::new(job), task.tally.clone())?;
+    let job = QueryJob::load_with(&part.path, &part.instead)?;
+    let planned = Planned::with(Arc::new(job), part.tally.clone())?;
     let given = given(&planned.job, seat.me)?;
     let topology = planned.job.protocol().topology();
     let writes = planned.job.query().schema().answer.to.iter().next();
@@ -340,7 +350,7 @@ impl Party {
         seconds.add("connect", self.start.elapsed());
         let memory_bytes = planned.memory_bytes(self.me);
         let Planned { job, tally, prepared } = planned;
-        let (digest, parameters, demand) = (job.digest(), prepared.parameters(), tally.demand());
+        let (digest, parameters, demand) = (job.digest(), prepared.parameters(None), tally.demand());
         let conversation = Conversation {
             me: self.me,
             demand: &demand,

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::runner::Outcome;
-use crate::{Job, Party, Transport};
+use crate::{Executed, Job, Party, Transport};
 
 #[test]
 fn every_protocol_survives_json_and_copies() {
@@ -20,6 +20,15 @@ fn every_protocol_survives_json_and_copies() {
     assert_ne!(Protocol::from(Three::default()), Protocol::from(Lego::default()));
     let unknown = serde_json::from_str::<Protocol>("{\"protocol\":\"four\"}");
     assert!(unknown.unwrap_err().to_string().contains("no protocol \"four\""));
+}
+
+/// Whoever says how many parties there are, and no more, gets a protocol of so many.
+#[test]
+fn the_usual_protocol_has_as_many_parties_as_asked_for() {
+    for parties in [2, 3] {
+        assert_eq!(Protocol::usual(parties).parties(), parties);
+    }
+    assert_eq!(Protocol::usual(3), Protocol::default());
 }
 
 #[test]
@@ -120,21 +129,16 @@ fn parties_of_different_sessions_do_not_compute_with_each_other() {
         std::fs::write(&path, text).unwrap();
         let job = Job::load(&path).unwrap();
         let program = job.program(3).unwrap();
-        let finished = |sessions: [&str; 2]| -> Vec<Result<Finished>> {
+        let finished = |sessions: [&str; 2]| -> Vec<Result<Executed>> {
             let all = Connections::in_memory(&job.protocol().topology(), Duration::from_secs(20));
             std::thread::scope(|scope| {
                 let party = |(me, (connections, session)): (PartyId, (Connections, _))| {
                     let (job, program) = (&job, &program);
                     scope.spawn(move || {
-                        let task = Task {
-                            me,
-                            session,
-                            program,
-                            inputs: &job.read_inputs(me, 3).unwrap(),
-                            phases: &connections.phases(Duration::from_secs(60)),
-                        };
+                        let inputs = job.read_inputs(me, 3).unwrap();
                         let prepared = job.protocol().prepare(&program.demand()).unwrap();
-                        prepared.run(task, connections, None, &mut |_, _| ())
+                        let mut engine = prepared.start(me, connections, session, None)?;
+                        program.execute(&mut *engine, &inputs, |_| ())
                     })
                 };
                 let all = (0..).map(PartyId).zip(all.into_iter().zip(sessions));

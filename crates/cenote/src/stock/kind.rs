@@ -9,7 +9,6 @@ use cenote_store::{Store, Stored};
 use sha2::{Digest as _, Sha256};
 
 use crate::registry::Ordered;
-use crate::runner::with_version;
 use crate::{Error, Prepared, Program, Protocol, Result};
 
 /// AND gates of a typical job that have a bit of input of each party.
@@ -20,18 +19,18 @@ const ANDS_PER_OUTPUT: u64 = 8;
 /// What serves jobs of one protocol with the same settings. Its parameters suit jobs of a typical size; others can use it too. It is
 /// counted in *runs* of a typical job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kind {
+pub struct StockKind {
     protocol: Protocol,
     job: u64,
 }
 
-impl Kind {
+impl StockKind {
     /// Stock of `protocol` for jobs of about `job` AND gates.
     ///
     /// # Errors
     /// [`Error::Usage`] if there is none.
     pub fn new(protocol: Protocol, job: u64) -> Result<Self> {
-        let kind = Kind { protocol, job };
+        let kind = StockKind { protocol, job };
         if job == 0 {
             return Err(Error::Usage("a typical job has AND gates".into()));
         }
@@ -94,7 +93,7 @@ impl Kind {
     /// The most bytes of memory that party `me` takes to make stock for so many runs, about.
     ///
     /// # Errors
-    /// As [`Kind::prepare`].
+    /// As [`StockKind::prepare`].
     pub fn memory_bytes(&self, runs: u64, me: PartyId) -> Result<u64> {
         let prepared = self
             .protocol
@@ -126,7 +125,7 @@ impl Kind {
         let order = self.order(runs)?;
         let phases: Phases = connections.phases(limit);
         phases.begin("the handshake");
-        let mut terms = with_version(order.terms());
+        let mut terms = order.terms();
         terms.push(("session".into(), session.into()));
         let session = handshake(me, &mut connections, &terms, &())?;
         phases.begin("the making of stock");
@@ -149,7 +148,7 @@ mod tests {
     #[test]
     fn kinds_differ_by_settings_and_by_typical_job() {
         for protocol in ["three", "lego", "jimu", "authenticated"] {
-            let kind = |job| Kind::new(Protocol::named(protocol).expect("there"), job);
+            let kind = |job| StockKind::new(Protocol::named(protocol).expect("there"), job);
             let (small, large) = (kind(1000).expect("a kind"), kind(1 << 20).expect("a kind"));
             assert_ne!(small.digest(), large.digest());
             assert_eq!(small.digest(), small.clone().digest());

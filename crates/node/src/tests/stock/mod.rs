@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cenote::Protocol;
-use cenote::stock::Kind;
+use cenote::stock::StockKind;
 use cenote_service::job::{JobId, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
@@ -30,7 +30,7 @@ fn wants(settings: &mut Settings, protocol: &str, share: u64) {
     let protocol = Protocol::named(protocol).expect("a protocol");
     settings.stock = StockSettings {
         targets: vec![StockTarget {
-            kind: Kind::new(protocol, JOB).expect("a kind"),
+            kind: StockKind::new(protocol, JOB).expect("a kind"),
             ands: u64::from(SHELVES) * share * JOB,
             least: 0,
         }],
@@ -437,7 +437,7 @@ fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
     // A job of SHA-256 is a typical one. Many runs are long in coming on a busy machine, where each is a piece of its own.
     let mut world = World::with(3, ALL, |settings| {
         wants(settings, "three", 4);
-        settings.stock.targets[0].kind = Kind::new(Protocol::default(), 25_000).expect("a kind");
+        settings.stock.targets[0].kind = StockKind::new(Protocol::default(), 25_000).expect("a kind");
         settings.stock.targets[0].ands *= 25;
     });
     until("it is made", || {

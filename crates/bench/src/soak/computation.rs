@@ -5,11 +5,15 @@ use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{ClearEngine, ClearWires, Engine, Parties, Result, WireVector};
 
+use super::circuits::{self, SMALLEST};
 use super::dice::Dice;
-use super::{Note, circuits};
+use super::note::Note;
 
 /// The most secret bits that a value has, all lanes together.
 const MOST_BITS: usize = 1 << 14;
+
+/// Circuits of a computation that depend on one another, at most.
+pub(super) const MOST_STEPS: usize = 6;
 
 /// The most wires that are kept for the next circuit.
 const MOST_WIRES: usize = 512;
@@ -59,9 +63,9 @@ impl<W: WireVector> Pair<W> {
 }
 
 /// Where operands of a circuit come from.
-enum Source {
+enum Operand {
     /// Wires of the state.
-    Kept(usize, usize),
+    Earlier(usize, usize),
     /// Inputs of a party.
     Input(PartyId, usize),
     /// Public bits.
@@ -69,14 +73,14 @@ enum Source {
 }
 
 /// A party that computes.
-pub(super) struct Computation<'a, E: Engine> {
+pub(super) struct Computation<'a, E: Engine + ?Sized> {
     pub(super) engine: &'a mut E,
     pub(super) dice: &'a mut Dice,
     pub(super) note: &'a mut Note,
     pub(super) clear: ClearEngine,
 }
 
-impl<E: Engine> Computation<'_, E> {
+impl<E: Engine + ?Sized> Computation<'_, E> {
     /// From inputs to outputs.
     pub(super) fn run(&mut self, shape: Shape) -> Result<()> {
         let each = (shape.size / shape.steps as u64).max(1);
@@ -92,7 +96,7 @@ impl<E: Engine> Computation<'_, E> {
                 let from = self.dice.below(state.wires() - wires + 1);
                 self.reveal(&state.select(from, wires))?;
             }
-            let gates = (each / state.lanes() as u64).max(super::SMALLEST);
+            let gates = (each / state.lanes() as u64).max(SMALLEST);
             let plan = circuits::of_size(self.dice, gates);
             let most = self.lanes(&plan, each);
             if state.lanes() > most {
@@ -123,7 +127,7 @@ impl<E: Engine> Computation<'_, E> {
         let plan = circuits::widest();
         let lanes = self.lanes(&plan, size);
         let mut kept: Option<Pair<E::Wires>> = None;
-        for step in 0..super::MOST_STEPS {
+        for step in 0..MOST_STEPS {
             let mut parts = vec![self.input(owner, plan.input_wires() - step, lanes)?];
             parts.extend(kept);
             let inputs = Pair::concat(&parts);
@@ -143,7 +147,7 @@ impl<E: Engine> Computation<'_, E> {
 
     /// As many lanes of a circuit as come to `size` AND gates, and a party can hold.
     fn lanes(&self, plan: &Plan, size: u64) -> usize {
-        let lanes = size / (plan.and_count() as u64).max(super::SMALLEST);
+        let lanes = size / (plan.and_count() as u64).max(SMALLEST);
         let wires = plan
             .input_wires()
             .max(plan.output_wires() + MOST_WIRES / 4)
@@ -154,22 +158,22 @@ impl<E: Engine> Computation<'_, E> {
 
     /// Runs `plan` on wires of `state`, inputs and constants. Gives its outputs, and some of the state.
     fn step(&mut self, plan: &Plan, lanes: usize, state: Option<&Pair<E::Wires>>) -> Result<Pair<E::Wires>> {
-        let sources = self.sources(plan.input_wires(), state.map_or(0, Pair::wires));
+        let operands = self.operands(plan.input_wires(), state.map_or(0, Pair::wires));
         if !self.dice.once_in(3) {
-            let of = |source: &Source| match source {
-                Source::Input(owner, wires) => Some((*owner, wires * lanes)),
+            let of = |operand: &Operand| match operand {
+                Operand::Input(owner, wires) => Some((*owner, wires * lanes)),
                 _ => None,
             };
-            let inputs: Vec<_> = sources.iter().filter_map(of).collect();
+            let inputs: Vec<_> = operands.iter().filter_map(of).collect();
             self.engine.prepare_values(&inputs, &[])?;
             self.engine.prepare(plan, lanes)?;
         }
         let mut parts = Vec::new();
-        for source in sources {
-            parts.push(match (source, state) {
-                (Source::Kept(from, wires), Some(state)) => state.select(from, wires),
-                (Source::Input(owner, wires), _) => self.input(owner, wires, lanes)?,
-                (Source::Constant(wires) | Source::Kept(_, wires), _) => {
+        for operand in operands {
+            parts.push(match (operand, state) {
+                (Operand::Earlier(from, wires), Some(state)) => state.select(from, wires),
+                (Operand::Input(owner, wires), _) => self.input(owner, wires, lanes)?,
+                (Operand::Constant(wires) | Operand::Earlier(_, wires), _) => {
                     let bits = self.dice.bits(wires, lanes);
                     Pair {
                         secret: self.engine.constant(&bits)?,
@@ -209,28 +213,28 @@ impl<E: Engine> Computation<'_, E> {
     }
 
     /// Where `wires` operands come from, in order.
-    fn sources(&mut self, wires: usize, kept: usize) -> Vec<Source> {
+    fn operands(&mut self, wires: usize, kept: usize) -> Vec<Operand> {
         let parties = self.engine.parties();
-        let mut sources = Vec::new();
+        let mut operands = Vec::new();
         let mut missing = wires;
         while missing > 0 {
-            let count = match sources.len() {
+            let count = match operands.len() {
                 0..6 => 1 + self.dice.below(missing),
                 _ => missing,
             };
-            sources.push(if kept > 0 && !self.dice.once_in(3) {
+            operands.push(if kept > 0 && !self.dice.once_in(3) {
                 let count = count.min(kept);
                 missing -= count;
-                Source::Kept(self.dice.below(kept - count + 1), count)
+                Operand::Earlier(self.dice.below(kept - count + 1), count)
             } else if self.dice.once_in(6) {
                 missing -= count;
-                Source::Constant(count)
+                Operand::Constant(count)
             } else {
                 missing -= count;
-                Source::Input(PartyId(self.dice.below(parties) as u8), count)
+                Operand::Input(PartyId(self.dice.below(parties) as u8), count)
             });
         }
-        sources
+        operands
     }
 
     fn input(&mut self, owner: PartyId, wires: usize, lanes: usize) -> Result<Pair<E::Wires>> {

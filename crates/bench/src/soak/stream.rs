@@ -1,15 +1,16 @@
 //! Computations without end.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use cenote::NO_ERROR_LOG2;
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_session::{ClearEngine, Engine, Parties, Result, memory};
 
-use super::computation::{Computation, Shape};
+use super::circuits::{self, SMALLEST};
+use super::computation::{Computation, MOST_STEPS, Shape};
 use super::dice::Dice;
-use super::{MOST_STEPS, Note, SMALLEST, Soak, circuits};
-use crate::registry::NO_ERROR_LOG2;
+use super::note::Note;
 
 /// Bits of the number of computations that come next.
 const COUNT_BITS: usize = 16;
@@ -17,40 +18,47 @@ const COUNT_BITS: usize = 16;
 /// About how many seconds pass from one such number to the next.
 const PACE: f64 = 2.0;
 
-/// Computes until the stream ends, and ends the session in agreement.
+/// Computes what `seed` draws, with `largest` AND gates at most: first the largest computations, then others for as long as `length`. Ends
+/// the session in agreement.
 ///
 /// # Errors
 /// The engine's.
-pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut(&Note)) -> Result<Note> {
+pub(super) fn drive<E: Engine + ?Sized>(
+    engine: &mut E,
+    seed: u64,
+    length: Duration,
+    largest: u64,
+    told: &mut dyn FnMut(&Note),
+) -> Result<Note> {
     let start = Instant::now();
     let mut stream = Stream {
-        dice: Dice::new(soak.seed),
+        dice: Dice::new(seed),
         note: Note {
             party: engine.me().0,
             ..Note::default()
         },
         engine,
     };
-    stream.computation().run_library(soak.largest)?;
-    for shape in largest(soak.largest) {
+    stream.computation().run_library(largest)?;
+    for shape in largest_shapes(largest) {
         stream.computation().run(shape)?;
     }
     for party in 0..stream.engine.parties() as u8 {
-        stream.computation().run_widest(soak.largest, PartyId(party))?;
+        stream.computation().run_widest(largest, PartyId(party))?;
     }
     stream.note.warm = true;
     stream.tell(start, told);
     let warm = Instant::now();
     let mut wanted = 1;
     loop {
-        let left = soak.length.saturating_sub(warm.elapsed());
+        let left = length.saturating_sub(warm.elapsed());
         let count = stream.agree(if left.is_zero() { 0 } else { wanted })?;
         if count == 0 {
             break;
         }
         let begun = Instant::now();
         for _ in 0..count {
-            let shape = stream.shape(soak.largest);
+            let shape = stream.shape(largest);
             stream.computation().run(shape)?;
         }
         stream.tell(start, told);
@@ -64,7 +72,7 @@ pub(crate) fn drive<E: Engine>(engine: &mut E, soak: &Soak, told: &mut dyn FnMut
 }
 
 /// Computations that take much memory: large circuits, many lanes, many circuits.
-fn largest(size: u64) -> [Shape; 4] {
+fn largest_shapes(size: u64) -> [Shape; 4] {
     let gates = circuits::MOST_GATES;
     let shape = |steps, gates| Shape { size, steps, gates };
     [
@@ -75,13 +83,13 @@ fn largest(size: u64) -> [Shape; 4] {
     ]
 }
 
-struct Stream<'a, E: Engine> {
+struct Stream<'a, E: Engine + ?Sized> {
     engine: &'a mut E,
     dice: Dice,
     note: Note,
 }
 
-impl<E: Engine> Stream<'_, E> {
+impl<E: Engine + ?Sized> Stream<'_, E> {
     /// A computation of any size.
     fn shape(&mut self, largest: u64) -> Shape {
         let size = self.dice.magnitude(SMALLEST, largest);

@@ -4,6 +4,9 @@ use cenote_circuit::{Bit, BitOrder, Builder, Plan, library};
 
 use super::dice::Dice;
 
+/// AND gates of the smallest computation, about.
+pub(super) const SMALLEST: u64 = 10;
+
 /// AND gates of the largest circuit: larger computations have more lanes.
 pub(super) const MOST_GATES: u64 = 1 << 17;
 
@@ -52,7 +55,7 @@ pub(super) fn widest() -> Plan {
     let mut b = Builder::new();
     let inputs = b.input("in", MOST_INPUTS, BitOrder::Lsb);
     let mut all = inputs[0];
-    for pair in inputs.chunks_exact(2).take(super::SMALLEST as usize) {
+    for pair in inputs.chunks_exact(2).take(SMALLEST as usize) {
         let both = b.and(pair[0], pair[1]);
         all = b.xor(all, both);
     }

@@ -1,11 +1,17 @@
 //! Streams over every protocol in one process, and one that goes wrong.
 
-use cenote_circuit::Plan;
-use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_session::{ClearEngine, ClearWires, Costs, Engine, Result as SessionResult, Topology};
+use std::time::Duration;
 
-use super::*;
-use cenote_session::Parties;
+use cenote::{Error, Protocol, Result};
+use cenote_circuit::Plan;
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::{
+    ClearEngine, ClearWires, Connections, Costs, Engine, Parties, Result as SessionResult, Topology,
+};
+
+use super::stream::drive;
+use super::{Note, Soak};
 
 fn soak(protocol: Protocol, seconds: f64, seed: u64) -> Soak {
     Soak {
@@ -166,7 +172,13 @@ fn wrong_outputs_are_counted() {
                 reveals: 0,
                 leaks,
             };
-            Ok(drive(&mut liar, &soak, &mut |_| ())?)
+            Ok(drive(
+                &mut liar,
+                soak.seed,
+                soak.length,
+                soak.largest,
+                &mut |_| (),
+            )?)
         });
         let notes: Vec<Note> = notes.into_iter().map(Result::unwrap).collect();
         let first = notes.iter().find_map(|note| note.first_wrong.as_deref());
