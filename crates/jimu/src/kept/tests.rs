@@ -193,3 +193,33 @@ fn a_pool_of_a_cheater_is_deleted() {
     assert!((8..=10).contains(&whole(folder.path(), 2, 1)));
     assert!(items(folder.path())[0].is_disjoint(&before[0]));
 }
+
+/// A garbler that guesses at the watch list while a pool is set up has had a try each time, although no pool came of it.
+#[test]
+fn guesses_at_the_watch_list_are_counted() {
+    let bound = |engine: &mut JimuEngine| Ok((engine.error_bound(), engine.warnings().len()));
+    let told = |folder: &Path| {
+        let [_, told] = session(folder, 9, &Cut::never(), None, bound);
+        told.unwrap()
+    };
+    let (clean, none) = told(tempfile::tempdir().unwrap().path());
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..4 {
+        let guessing = Adversary::with(|_, _, mut message: Message| {
+            if message.step == cenote_ot::steps::WATCH_SHARES {
+                message.body.iter_mut().for_each(|byte| *byte ^= 1);
+            }
+            vec![message]
+        });
+        let [_, evaluator] = session(folder.path(), number, &Cut::never(), Some(&guessing), |engine| {
+            work_and_finish(engine, 1)
+        });
+        assert_eq!(
+            evaluator.unwrap_err().check(),
+            Some(cenote_ot::checks::WATCH_SHARES)
+        );
+    }
+    let (now, warnings) = told(folder.path());
+    assert!((now - clean - 5f64.log2()).abs() < 1e-9, "{now} {clean}");
+    assert_eq!([none, warnings], [0, 1]);
+}

@@ -4,6 +4,7 @@ use cenote_net::{ChannelOptions, Label, PartyId, Step, memory_pair};
 use cenote_session::MESSAGE_FORM;
 use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
+use super::delta::fresh_delta;
 use super::*;
 use crate::checks::BIT_OPENING;
 

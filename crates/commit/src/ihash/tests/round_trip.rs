@@ -1,6 +1,7 @@
 //! What honest sides compute.
 
 use super::*;
+use crate::ihash::batch::UNITS;
 
 #[test]
 fn labels_have_the_hashes_that_are_received() {
