@@ -380,6 +380,7 @@ fn the_document_lists_every_call() {
             .replace("{job}", &"0".repeat(32))
             .replace("{peer}", "1")
             .replace("{token}", "x")
+            .replace("{party}", "1")
             .replace("{name}", "balances");
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let reply = nobody.call(
