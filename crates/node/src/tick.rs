@@ -8,10 +8,11 @@ use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
 
-use crate::core::{Core, OpenJob, lock};
-use crate::dispatch::Task;
+use crate::core::{Core, OpenJob};
+use crate::locks::lock;
 use crate::message::Message;
 use crate::peer::Greeting;
+use crate::peers::Task;
 use crate::stock;
 
 /// How often it is looked at deadlines.
