@@ -31,7 +31,7 @@ use crate::unsettled::AgainstPeers;
 pub(crate) use making::keep;
 use orphans::Words;
 use pace::Pace;
-pub(crate) use using::{ShelfGuard, Wanted};
+pub(crate) use using::ShelfGuard;
 
 /// Stock that is to be kept.
 pub(crate) struct Target {
