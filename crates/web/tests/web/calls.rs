@@ -407,6 +407,7 @@ fn the_document_lists_every_call() {
         let at = path
             .replace("{job}", &"0".repeat(32))
             .replace("{token}", "x")
+            .replace("{party}", "1")
             .replace("{name}", "balances");
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let reply = nobody.call(
@@ -433,7 +434,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 31);
+    assert_eq!(calls, 32);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }
