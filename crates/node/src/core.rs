@@ -1,22 +1,14 @@
-//! What all parts of a service share.
-//!
-//! Whoever holds one of these locks takes only such as come later in this list:
-//!
-//! 1. [`Core::approving`], [`Core::trying`]
-//! 2. of [`PolicyInForce`]: the policy
-//! 3. of [`Stock`]: the turn of counting, then its state
-//! 4. of [`Scheduler`]: the queue
-//! 5. [`Core::open`]; of [`Peers`]: what is known of one peer; of [`RunningJob`](crate::running_job::RunningJob): its end; of [`Monitor`]: counts and
-//!    alarms; of [`Scheduler`]: its flag and its count. While one of these is held, no other is taken.
+//! A service: its parts, and its unfinished jobs. In which order its locks are taken says [`crate::locks`].
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use cenote_service::job::{Digest, Job, JobId, StateName, Verdict};
 use cenote_service::live::Happened;
 use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
 use crate::data::{Folder, Posted};
+use crate::locks::lock;
 use crate::monitor::Monitor;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
@@ -25,9 +17,6 @@ use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Stock;
 use crate::unsettled::AgainstPeers;
-
-/// The party that says when a job begins: the lowest-numbered one, which is in all of them.
-pub(crate) const LEADER: u8 = 0;
 
 /// A service.
 pub(crate) struct Core {
@@ -64,10 +53,6 @@ pub(crate) struct OpenJob {
     pub(crate) approved: bool,
     pub(crate) deadline: Timestamp,
     pub(crate) changed: Timestamp,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Core {

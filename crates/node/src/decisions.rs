@@ -15,8 +15,9 @@ use cenote_service::{Error, Policy, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::{Compiled, Work};
-use crate::core::{Core, lock};
+use crate::core::Core;
 use crate::failure;
+use crate::locks::lock;
 use crate::message::Message;
 
 /// A past in which nothing was approved, of a job without data: enough for rules that decline.

@@ -12,10 +12,12 @@ use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
-use crate::core::{Core, LEADER};
+use crate::core::Core;
+use crate::message::LEADER;
 use crate::message::{JobStatus, Message};
 use crate::names;
 use crate::peer::{Greeting, Hello};
+use crate::peers::Task;
 use crate::queue::Limits;
 use crate::wires::{Hear, LONGEST};
 
@@ -25,16 +27,6 @@ pub(crate) const WORKERS: usize = 4;
 const WAITING: usize = 1024;
 /// Jobs of which a peer says where they stand, for which as much is done as for what it says of its stock.
 const AT_ONCE: usize = 10;
-
-/// Something to do for a peer.
-pub(crate) enum Task {
-    /// What it said.
-    Message(Message, usize),
-    /// Its connection has come up.
-    Up,
-    /// Both say again where their jobs stand.
-    Statuses,
-}
 
 /// Starts the threads of a peer. They end when what is sent to them can come from nobody any more.
 pub(crate) fn workers(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSender<Task>>> {

@@ -23,6 +23,7 @@ mod inputs;
 mod interface;
 mod kept;
 pub mod local;
+mod locks;
 pub mod meeting;
 mod message;
 mod monitor;

@@ -8,10 +8,14 @@ use cenote_service::Timestamp;
 use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
 use serde::{Deserialize, Serialize};
 
-use crate::stock::SHELVES;
-
 /// The version of what follows. Services of different versions do nothing with each other.
 pub(crate) const VERSION: u32 = 7;
+
+/// The party that says when a job begins: the lowest-numbered one, which is in all of them.
+pub(crate) const LEADER: u8 = 0;
+
+/// Shelves of a service's stock, the same number at all parties.
+pub(crate) const SHELVES: u8 = 8;
 
 /// Bytes of a program's text in a message. Its JSON has at most six times as many, for control characters.
 pub(crate) const PIECE: usize = 128 << 10;

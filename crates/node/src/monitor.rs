@@ -6,8 +6,8 @@ use std::time::Duration;
 use cenote_service::job::StateName;
 use cenote_service::live::{Alarm, AlarmKind, Announcer, Counts, Happened, Listener};
 
-use crate::core::lock;
 use crate::counts::{Alarms, Tally};
+use crate::locks::lock;
 
 /// Counts, alarms and news. Its locks are held for a moment each, and no other is taken meanwhile.
 #[derive(Default)]

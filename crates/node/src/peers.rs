@@ -4,7 +4,6 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use crate::dispatch::Task;
 use crate::message::Message;
 use crate::monitor::Monitor;
 use crate::peer::Peer;
@@ -13,6 +12,16 @@ use crate::wires::Wires;
 
 /// Bytes of a peer's messages that wait.
 const WAITING_BYTES: usize = 16 << 20;
+
+/// Something to do for a peer.
+pub(crate) enum Task {
+    /// What it said.
+    Message(Message, usize),
+    /// Its connection has come up.
+    Up,
+    /// Both say again where their jobs stand.
+    Statuses,
+}
 
 /// The peers of a service. Its locks, one for each peer, are held for a moment each, and no other is taken meanwhile.
 pub(crate) struct Peers {

@@ -12,7 +12,8 @@ use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::Compiled;
-use crate::core::{Core, OpenJob, lock};
+use crate::core::{Core, OpenJob};
+use crate::locks::lock;
 use crate::message::Message;
 use crate::peer::Piece;
 

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use cenote_service::job::JobId;
 
 use crate::running_job::RunningJob;
-use crate::stock::Wanted;
 
 /// Calls of the leader for jobs that do not wait here yet, at most.
 const EARLY: usize = 4096;
@@ -30,6 +29,15 @@ pub(crate) struct Limits {
     pub(crate) per_proposer: u64,
     /// Bytes of memory.
     pub(crate) memory: u64,
+}
+
+/// Stock that would serve a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// The place of its kind among those that are to be kept.
+    pub(crate) kind: usize,
+    /// AND gates of the job.
+    pub(crate) ands: u64,
 }
 
 /// A job that waits.

@@ -11,9 +11,11 @@ use cenote_service::live::AlarmKind;
 use cenote_service::{Error, Pending, Timestamp};
 
 use crate::compiled::Compiled;
-use crate::core::{Core, LEADER, lock};
+use crate::core::Core;
 use crate::decisions::failed;
 use crate::failure::Fault;
+use crate::locks::lock;
+use crate::message::LEADER;
 use crate::message::Message;
 use crate::queue::{Limits, Waiting};
 use crate::running_job::RunningJob;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::JobId;
 
-use crate::core::lock;
+use crate::locks::lock;
 use crate::queue::{Limits, Queue};
 
 /// The queue of jobs, whoever waits for one that can begin, and how much runs. While the queue is locked only [`crate::peers::Peers`] is asked; the

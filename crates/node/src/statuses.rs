@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cenote_service::job::{Remote, State, StateName};
 
-use crate::core::{Core, lock};
+use crate::core::Core;
+use crate::locks::lock;
 use crate::message::{JobStatus, Message, STATUSES, VERSION};
 use crate::peer::Greeting;
 

@@ -21,7 +21,7 @@ use cenote::stock::{ItemId, StockKind, Store, Stored, shelves};
 use cenote_service::job::Digest;
 use cenote_service::live::{self, AlarmKind, Happened};
 
-use crate::message::{LACKS, Lack, Level, Message};
+use crate::message::{LACKS, Lack, Level, Message, SHELVES};
 use crate::monitor::Monitor;
 use crate::peers::Peers;
 use crate::scheduler::Scheduler;
@@ -31,10 +31,7 @@ use crate::unsettled::AgainstPeers;
 pub(crate) use making::keep;
 use orphans::Words;
 use pace::Pace;
-pub(crate) use using::{ShelfGuard, Wanted};
-
-/// Stock of a service.
-pub(crate) const SHELVES: u8 = 8;
+pub(crate) use using::ShelfGuard;
 
 /// Stock that is to be kept.
 pub(crate) struct Target {
@@ -82,7 +79,7 @@ struct State {
     lacks_there: BTreeMap<u8, BTreeSet<Lack>>,
     /// What still lies on a shelf though a party lacks it.
     stays: BTreeSet<Lack>,
-    /// Stock of which something was said since they were counted.
+    /// Shelves of which something was said since they were counted.
     news: BTreeSet<u8>,
     /// Items of each shelf that are damaged as a whole.
     damaged: Vec<BTreeSet<ItemId>>,

@@ -8,10 +8,11 @@ use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
 
-use crate::core::{Core, OpenJob, lock};
-use crate::dispatch::Task;
+use crate::core::{Core, OpenJob};
+use crate::locks::lock;
 use crate::message::Message;
-use crate::peer::Greeting;
+use crate::peer::{Greeting, Peer};
+use crate::peers::Task;
 use crate::stock;
 
 /// How often it is looked at deadlines.
@@ -138,14 +139,10 @@ impl Core {
             let Some(peer) = self.peers.get(party) else {
                 continue;
             };
-            let (up, differs, away, stalled, behind, strange) = {
+            let (stalled, behind, strange) = {
                 let mut known = peer.known();
-                let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
                 let behind = known.up && std::mem::take(&mut known.behind);
                 (
-                    known.up,
-                    known.differs(),
-                    away,
                     known.stalled(Instant::now()),
                     behind,
                     known.up && known.greeting == Greeting::Due,
@@ -160,16 +157,28 @@ impl Core {
             if behind {
                 self.peers.put(party, 0, Task::Statuses);
             }
-            let (key, name) = (party.to_string(), self.peers.name(party));
-            if let Some(differs) = differs {
-                self.monitor.alarm(
-                    AlarmKind::PeerLost,
-                    &key,
-                    format!("Nothing can be done with party {party} ({name}): {differs}."),
-                    "Compare the versions of both services and the names in both party files with its operator.",
-                );
-            } else if away && up {
-                self.monitor.alarm(
+            self.look_for_lost(party, peer);
+            self.look_at_clock(party);
+        }
+    }
+
+    /// Raises or ends the alarm on a peer with which nothing can be done.
+    fn look_for_lost(&self, party: u8, peer: &Peer) {
+        let (up, differs, away) = {
+            let known = peer.known();
+            let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
+            (known.up, known.differs(), away)
+        };
+        let (key, name) = (party.to_string(), self.peers.name(party));
+        if let Some(differs) = differs {
+            self.monitor.alarm(
+                AlarmKind::PeerLost,
+                &key,
+                format!("Nothing can be done with party {party} ({name}): {differs}."),
+                "Compare the versions of both services and the names in both party files with its operator.",
+            );
+        } else if away && up {
+            self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!(
@@ -177,35 +186,39 @@ impl Core {
                     ),
                     "See that both services are of the same version; `cenote doctor` tells more.",
                 );
-            } else if away {
-                self.monitor.alarm(
+        } else if away {
+            self.monitor.alarm(
                     AlarmKind::PeerLost,
                     &key,
                     format!("Party {party} ({name}) has been away for more than a minute."),
                     "See that its service runs, and that the network between you lets both through; `cenote doctor` tells more.",
                 );
-            } else {
-                // It may have come back while this was looked at before.
-                self.monitor.end_alarm(AlarmKind::PeerLost, &key);
-            }
-            let ahead = self
-                .peers
-                .wires
-                .get()
-                .and_then(|wires| wires.facts(party).clock_ahead);
-            match ahead {
-                Some(ahead) if ahead.abs() > CLOCK => self.monitor.alarm(
-                    AlarmKind::Clock,
-                    &key,
-                    format!(
-                        "The clock of party {party} ({name}) differs from this one by {:.0} seconds.",
-                        ahead / 1000.0
-                    ),
-                    "Set both clocks by a time server: deadlines are in each party's own time.",
+        } else {
+            // It may have come back while this was looked at before.
+            self.monitor.end_alarm(AlarmKind::PeerLost, &key);
+        }
+    }
+
+    /// Raises or ends the alarm on a peer's clock.
+    fn look_at_clock(&self, party: u8) {
+        let (key, name) = (party.to_string(), self.peers.name(party));
+        let ahead = self
+            .peers
+            .wires
+            .get()
+            .and_then(|wires| wires.facts(party).clock_ahead);
+        match ahead {
+            Some(ahead) if ahead.abs() > CLOCK => self.monitor.alarm(
+                AlarmKind::Clock,
+                &key,
+                format!(
+                    "The clock of party {party} ({name}) differs from this one by {:.0} seconds.",
+                    ahead / 1000.0
                 ),
-                Some(_) => self.monitor.end_alarm(AlarmKind::Clock, &key),
-                None => {}
-            }
+                "Set both clocks by a time server: deadlines are in each party's own time.",
+            ),
+            Some(_) => self.monitor.end_alarm(AlarmKind::Clock, &key),
+            None => {}
         }
     }
 

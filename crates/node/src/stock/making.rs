@@ -14,8 +14,8 @@ use cenote_service::job::{Digest, FailKind, JobId};
 use cenote_service::live::{AlarmKind, Happened};
 
 use super::{SHELVES, Stock};
-use crate::core::LEADER;
 use crate::failure::{self, Fault};
+use crate::message::LEADER;
 use crate::message::Message;
 use crate::running_job::RunningJob;
 

@@ -63,7 +63,7 @@ impl Words {
 }
 
 impl State {
-    /// The items on each shelf of which a peer is asked now which it lacks. Stock that are in use or have none that it must have are left
+    /// The items on each shelf of which a peer is asked now which it lacks. Shelves that are in use or have none that it must have are left
     /// out.
     fn questions(&mut self, party: u8, now: Instant) -> BTreeMap<u8, Vec<Digest>> {
         let items_on = |shelf: u8| -> Vec<Digest> {

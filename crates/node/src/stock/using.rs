@@ -14,18 +14,12 @@ use cenote::{PartyId, Prepared, Result};
 
 use super::{SHELVES, Stock, Store, Stored};
 use crate::compiled::Compiled;
+use crate::queue::Wanted;
 
 /// How long a job waits for a shelf that is still in use here.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the parties may take to tell what they have.
 const CHOICE: Duration = Duration::from_secs(60);
-
-/// Stock that would serve a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    kind: usize,
-    ands: u64,
-}
 
 /// A shelf that a job uses, until this is dropped.
 pub(crate) struct ShelfGuard {

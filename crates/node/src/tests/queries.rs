@@ -9,7 +9,7 @@ use cenote_service::{Error, Job};
 use serde_json::{Value, json};
 
 use super::world::{ALL, NONE, World, person, until, with_data, with_values};
-use crate::core::lock;
+use crate::locks::lock;
 use crate::message::Message;
 
 /// The sum of what customers of both banks owe, for these parties, of the tables of parties 0 and 1.

@@ -11,7 +11,7 @@ use cenote_service::live::{Live, Submission};
 use super::world::{ALL, NONE, World, person, stop_clocks, until};
 use crate::compiled::Compiled;
 use crate::compiled::tests::bundle;
-use crate::core::lock;
+use crate::locks::lock;
 use crate::message::Message;
 
 /// Party 0 says again and again where its jobs stand, until all parties know these.
