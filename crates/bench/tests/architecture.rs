@@ -13,10 +13,10 @@ use serde_json::Value;
 
 /// The layers of the house, the highest first. A crate uses only crates of layers below its own.
 const LAYERS: &[&[&str]] = &[
-    &["cli"],
-    &["bench", "node", "web"],
+    &["cli", "bench", "serve"],
+    &["console", "node", "web"],
     &["cenote", "service"],
-    &["query"],
+    &["query", "api"],
     &["tables", "program"],
     &["testkit", "three", "authenticated", "jimu", "lego"],
     &["protocol", "pool"],
