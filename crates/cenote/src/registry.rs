@@ -295,7 +295,7 @@ impl Prepared {
         self.0.memory_bytes(demand, party)
     }
 
-    /// The bytes that a party of a session sends and receives that does what `demand` says, about.
+    /// Roughly how many bytes a party exchanges in a session with this demand.
     pub fn traffic_bytes(&self, demand: &Demand<'_>) -> u64 {
         self.0.traffic_bytes(demand)
     }

@@ -9,7 +9,7 @@ use cenote_console::args::{Form, Local, Memory};
 use cenote_console::{Command, EXIT_CODES, Forwarded, Log, Sibling};
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Secure computation on demand: results from data that its owners do not show each other.
+/// Compute results from data that two or three parties do not show each other.
 #[derive(Debug, Parser)]
 #[command(name = "cenote", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -22,20 +22,20 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Program {
-    /// Three banks find the customers who owe them more than a million together
+    /// Three banks find the customers who owe more than a million to all three together
     Demo(Demo),
     /// Run all parties of a job on this machine
     Run(Run),
-    /// Ask a query of tables, with all parties on this machine
+    /// Ask a query of a job's tables, with all parties on this machine
     Query(Query),
-    /// Tell what a job will take with each protocol, before any of it is computed
+    /// Estimate what a job will take with each protocol, without running it
     Plan(Plan),
-    /// Run one party of a job; its peers run elsewhere
+    /// Run one party of a job; the other parties run elsewhere
     Party(Party),
-    /// Make, show or drop stock: material made before a job needs it
+    /// Make, show or drop stock: cryptographic material for later jobs
     #[command(subcommand)]
     Stock(Stock),
-    /// Make or show the key that peers know this machine by
+    /// Make this party's key, or show the fingerprint by which peers know it
     #[command(subcommand)]
     Identity(Identity),
     /// Count, convert or write circuits
@@ -47,13 +47,13 @@ pub(crate) enum Program {
     /// Propose, approve, watch and fetch jobs of a standing service
     #[command(subcommand)]
     Job(crate::commands::job::Job),
-    /// List and drop values that jobs of a standing service have kept
+    /// List or drop values that jobs of a standing service have kept
     #[command(subcommand)]
     Kept(crate::commands::kept::Kept),
     /// Say that what was on record against a party of a standing service is settled
     #[command(subcommand)]
     Peer(crate::commands::peer::Peer),
-    /// Make, list and revoke tokens of a standing service
+    /// Make, list or revoke tokens of a standing service
     #[command(subcommand)]
     Token(crate::commands::token::Token),
     /// Keep a party's service up: it runs the jobs that all parties have approved (by cenote-serve)
@@ -142,7 +142,7 @@ impl Command for Program {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
-    /// The folder of the query, job.toml, and of the banks' files; missing ones are written as samples
+    /// The folder with the query (job.toml) and the banks' files; missing files are written as samples
     #[arg(long, default_value = "cenote-demo")]
     pub(crate) dir: PathBuf,
     #[command(flatten)]
@@ -165,12 +165,12 @@ pub(crate) struct Run {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Query {
-    /// The query, such as "SELECT region, SUM(owed) FROM loans GROUP BY region"
+    /// The query, for example "SELECT region, SUM(owed) FROM loans GROUP BY region"
     pub(crate) query: String,
-    /// The file that says which tables there are: a job file, whose own query is not asked
+    /// A job file that declares the tables; its own query is not asked
     #[arg(long, value_name = "FILE")]
     pub(crate) tables: PathBuf,
-    /// The protocol, if not that of the file
+    /// The protocol [default: the file's]
     #[arg(long, value_name = "NAME")]
     pub(crate) protocol: Option<String>,
     #[command(flatten)]
@@ -183,9 +183,9 @@ pub(crate) struct Query {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Plan {
-    /// The job file; values of inputs are not read
+    /// The job file; no input values are read
     pub(crate) job: PathBuf,
-    /// The link between the parties: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
+    /// The link to estimate for: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
     #[arg(long, default_value = "none")]
     pub(crate) link: Link,
     #[command(flatten)]
@@ -205,10 +205,10 @@ pub(crate) struct Party {
     pub(crate) job: PathBuf,
     #[command(flatten)]
     pub(crate) memory: Memory,
-    /// Check files, identity and inputs, and do not meet the peers
+    /// Only check files, identity and inputs; do not meet the peers
     #[arg(long)]
     pub(crate) check: bool,
-    /// Use what is in stock; all parties must do the same
+    /// Use material from stock; all parties must do the same
     #[arg(long)]
     pub(crate) online: bool,
     #[command(flatten)]
@@ -217,7 +217,7 @@ pub(crate) struct Party {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Stock {
-    /// Make stock for a job together with the peers, who must do the same
+    /// Make stock for a job, together with the peers, who run the same command
     Make {
         /// The party file, which names the stock folder and its key
         #[arg(long, value_name = "FILE")]
@@ -229,7 +229,7 @@ pub(crate) enum Stock {
         #[command(flatten)]
         form: Form,
     },
-    /// Show what is in stock
+    /// List the stock
     Show {
         /// The party file
         #[arg(long, value_name = "FILE")]
@@ -237,14 +237,14 @@ pub(crate) enum Stock {
         #[command(flatten)]
         form: Form,
     },
-    /// Remove epochs and lots from stock for good
+    /// Remove items from stock for good
     Drop {
         /// The party file
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
         #[command(flatten)]
         which: Which,
-        /// With --orphans: also what a single peer says it lacks, without asking
+        /// With --orphans: do not ask about items that only one peer says it lacks
         #[arg(long, requires = "orphans")]
         yes: bool,
         #[command(flatten)]
@@ -256,10 +256,9 @@ pub(crate) enum Stock {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
-    /// Epochs and lots, by the beginnings of their names: at least 8 digits
+    /// Items, by the beginnings of their names: at least 8 digits
     pub(crate) epochs: Vec<String>,
-    /// What no job can use: what cannot be read, or what peers said they did not have when a job last compared. If only
-    /// one peer said so, you are asked
+    /// Unusable stock: unreadable here, or missing at a peer. If only one peer has said so, the command asks first
     #[arg(long)]
     pub(crate) orphans: bool,
     /// Everything
@@ -277,17 +276,17 @@ pub(crate) struct Amount {
     /// Enough for one session with this many AND gates
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) and_gates: Option<u64>,
-    /// This many batches, for three parties
+    /// With protocol three: this many batches
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) batches: Option<u64>,
-    /// The job's circuit, garbled ahead this many times, with protocol authenticated
+    /// With protocol authenticated: garble the job's circuit ahead, this many times
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) circuits: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Identity {
-    /// Make a new identity, and with --party a party file to fill in
+    /// Make a new private key, and with --party a party file to fill in
     New {
         /// The file to write the private key to; it must not exist
         #[arg(long, default_value = "identity.pem")]
@@ -302,7 +301,7 @@ pub(crate) enum Identity {
         #[arg(long, value_name = "FILE", default_value = "party.toml", requires = "party")]
         config: PathBuf,
     },
-    /// Print the fingerprint that peers know this machine by
+    /// Print the fingerprint by which peers know this party
     Show {
         /// The identity file
         #[arg(long, default_value = "identity.pem")]
@@ -312,7 +311,7 @@ pub(crate) enum Identity {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Circuit {
-    /// Count gates and depth of a circuit
+    /// Print the gates and the depth of a circuit
     Stats {
         /// A circuit file, or lib:NAME
         circuit: String,
@@ -330,7 +329,7 @@ pub(crate) enum Circuit {
         #[arg(long, value_enum, default_value_t = FormatName::Fashion)]
         format: FormatName,
     },
-    /// Write a circuit of the library, or list the names there are
+    /// Write a circuit of the library, or list their names
     Gen {
         /// The circuit's name; without it, all names are listed
         #[arg(requires = "output")]

@@ -49,13 +49,13 @@ impl Memory {
 /// How parties on this machine are joined.
 #[derive(Debug, Args)]
 pub struct Local {
-    /// How the parties are joined: tls, or tcp, which is neither private nor authentic and for measurements only
+    /// How the parties are joined: tls, or tcp, which protects nothing and is for measurements only
     #[arg(long, value_parser = |text: &str| processes(text), default_value = "tls")]
     pub transport: Transport,
     /// Seconds to wait for a silent party
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
     pub timeout: Duration,
-    /// Seconds that a phase of a session may take; without it, 600 and a hundred times what its traffic takes at 1 MB/s
+    /// Seconds that a phase of a session may take [default: 600, and 100 times as long as its traffic takes at 1 MB/s]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub phase_timeout: Option<Duration>,
 }

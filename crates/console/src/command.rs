@@ -15,10 +15,10 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub const EXIT_CODES: &str = "Exit codes:
   0  done
   1  this machine or program failed
-  2  misuse: the command line, a job or party file, or parties were given different jobs
+  2  misuse: the command line, a job file or a party file is wrong, or the parties were given different jobs
   3  network: a peer is missing, silent, lost or not the one expected
   4  cheating: a check failed here
-  5  bad input: a data, circuit or stock file
+  5  bad input: a data, circuit or stock file is missing or wrong
   6  reported: a peer says that a check failed there
   7  stopped by its operator";
 

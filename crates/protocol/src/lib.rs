@@ -80,7 +80,7 @@ pub trait Protocol:
         0
     }
 
-    /// The bytes that a party of a session sends and receives that does what `demand` says, about: how long its phases may take
+    /// Roughly how many bytes a party exchanges in a session with this demand: how long its phases may take
     /// follows from them.
     fn traffic_bytes(&self, prepared: &Self::Prepared, demand: &Demand<'_>) -> u64 {
         let _ = (prepared, demand);

@@ -11,10 +11,10 @@ use cenote_console::args::Form;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
-    /// Read a whole audit log and check that each line follows the one before
+    /// Check that nothing in an audit log was changed or left out
     ///
-    /// A file that was cut off after a whole line passes: compare the number of lines and the last hash with those of a copy, or ask the
-    /// service, which knows where its log ends (`cenote doctor`).
+    /// This does not notice lines that are missing at the end. Compare the number of lines and the last hash with a note or a copy, or run
+    /// `cenote doctor`: the service knows where its log ends.
     Verify {
         /// A service's folder, or a copy of its audit.jsonl
         folder: PathBuf,

@@ -18,7 +18,7 @@ pub(crate) struct Doctor {
     /// The party file of the service
     #[arg(long, value_name = "FILE", env = "CENOTE_CONFIG")]
     config: PathBuf,
-    /// The file with the token to call the service with; without one, the operator's
+    /// The file with the token for the service [default: the operator's]
     #[arg(long, value_name = "FILE", env = "CENOTE_TOKEN_FILE")]
     token_file: Option<PathBuf>,
     #[command(flatten)]

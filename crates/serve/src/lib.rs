@@ -32,16 +32,16 @@ struct Args {
 /// What is done for a service besides keeping it up.
 #[derive(Debug, Subcommand)]
 enum Other {
-    /// Make a new party: a folder with its key, its data and its policy
+    /// Make a new party: a folder with its key, data and policy
     Init(serve::Init),
     /// Invite the other parties, and wait for them to join
     Invite(serve::Invite),
     /// Join the parties of an invitation
     Join(serve::Join),
-    /// Check the log of what happened at a standing service
+    /// Check the audit log of a standing service
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// Look at a standing service, and say what to do about each fault
+    /// Examine a standing service, and say what to do about each fault
     Doctor(doctor::Doctor),
 }
 

@@ -29,25 +29,25 @@ pub(crate) struct Serve {
     /// The party file
     #[arg(long, default_value = "party.toml", conflicts_with = "local")]
     config: PathBuf,
-    /// Bring up so many parties on this machine, with sample data: 2 or 3
+    /// Run this many parties on this machine, with sample data: 2 or 3
     #[arg(long, value_name = "PARTIES", value_parser = clap::value_parser!(u8).range(2..=3))]
     local: Option<u8>,
-    /// The folder of these parties, which is kept; without it, one that is deleted at the end
+    /// With --local: keep the parties in this folder [default: a folder that is deleted at the end]
     #[arg(long, requires = "local")]
     folder: Option<PathBuf>,
-    /// Write the log as a JSON object a line
+    /// Write the log as JSON, one object a line
     #[arg(long)]
     json_log: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// The party's folder, which is made
+    /// The folder to make for the party
     folder: PathBuf,
-    /// What the party is called
+    /// The party's name
     #[arg(long, default_value = "party-0")]
     name: String,
-    /// Which party it is; party 0 invites the others
+    /// The party's number; party 0 invites the others
     #[arg(long, default_value_t = 0)]
     party: u8,
     /// How many parties there are: 2 or 3
@@ -57,18 +57,18 @@ pub(crate) struct Init {
 
 #[derive(Debug, Args)]
 pub(crate) struct Invite {
-    /// The party's folder, which is made where there is none
+    /// The party's folder; it is made if it is missing
     folder: PathBuf,
-    /// Where the others reach this party, host:port
+    /// The address at which the others reach this party, host:port
     #[arg(long)]
     address: String,
-    /// What a party that is made is called
+    /// The name of the party, if it is made
     #[arg(long, default_value = "party-0")]
     name: String,
-    /// Of how many parties it is: 2 or 3
+    /// How many parties there are, if it is made: 2 or 3
     #[arg(long, default_value_t = 3)]
     parties: u8,
-    /// How many minutes to wait for the others
+    /// Minutes to wait for the others
     #[arg(long, default_value_t = 60)]
     minutes: u64,
 }
@@ -77,12 +77,12 @@ pub(crate) struct Invite {
 pub(crate) struct Join {
     /// The text that `cenote invite` printed at party 0
     invitation: String,
-    /// The party's folder, which is made where there is none
+    /// The party's folder; it is made if it is missing
     folder: PathBuf,
-    /// What the party is called
+    /// The party's name
     #[arg(long)]
     name: Option<String>,
-    /// Where a party above this one reaches it, host:port
+    /// The address at which parties with a higher number reach this one, host:port
     #[arg(long)]
     address: Option<String>,
 }

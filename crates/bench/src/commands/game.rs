@@ -46,7 +46,7 @@ pub(super) struct Play {
     /// Trials for every adversary
     #[arg(long, value_parser = trials, default_value = "100K")]
     trials: u64,
-    /// Seed of the random numbers: the same seed, the same result
+    /// The seed: the same seed, the same result
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

@@ -30,7 +30,7 @@ enum Program {
     Bench(bench::args::Bench),
     /// Run random computations, with all parties on this machine, and check every output
     Soak(soak::Soak),
-    /// Play a cut-and-choose game many times: measured against exact
+    /// Play a cut-and-choose game many times, and compare with the exact probability
     #[command(subcommand)]
     Game(game::Game),
     /// Draw what standard input describes

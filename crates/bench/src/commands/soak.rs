@@ -23,27 +23,27 @@ pub(crate) struct Soak {
     /// Hours to run after the opening round of the largest computations (0.5 is allowed)
     #[arg(long, value_name = "HOURS", value_parser = hours, default_value = "1")]
     hours: Duration,
-    /// The same in minutes
+    /// The same, in minutes
     #[arg(long, value_name = "MINUTES", value_parser = minutes, conflicts_with = "hours")]
     minutes: Option<Duration>,
-    /// What the computations are drawn from
+    /// The seed of the random computations: the same seed, the same computations
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// AND gates of the largest computation, about
+    /// About how many AND gates the largest computation has
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "10M")]
     largest: u64,
-    /// Seconds from one line of the log to the next, about
+    /// About how many seconds between two lines of the log
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     every: Duration,
-    /// Keep stock in this folder, made if it is missing: for protocols whose sessions make what is missing there
+    /// Keep the pool in this folder, which is made if it is missing (jimu, authenticated)
     #[arg(long, value_name = "FOLDER")]
     stock: Option<PathBuf>,
-    /// Kill a party so many times, and begin again with what is in stock
+    /// Kill a party this many times, and go on with the pool in --stock (jimu, authenticated)
     #[arg(long, value_name = "TIMES", conflicts_with_all = ["hours", "minutes"])]
     kill: Option<u32>,
     #[command(flatten)]
     local: Local,
-    /// Also write every line of the log, and the report at the end, to this file: a JSON object a line
+    /// Also write the log, and at the end the report, to this file as JSON, one object a line
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -27,13 +27,13 @@ pub(crate) enum Job {
     List {
         #[command(flatten)]
         reach: Reach,
-        /// Only those in this state: proposed, approved, queued, running, done, declined, failed, cancelled
+        /// Only jobs in this state: proposed, approved, queued, running, done, declined, failed, cancelled
         #[arg(long)]
         state: Option<String>,
-        /// How many, at most 200
+        /// How many to list, at most 200
         #[arg(long, default_value_t = 20)]
         limit: u16,
-        /// Only those that came before the one of this number
+        /// Only jobs before the one with this number
         #[arg(long, value_name = "NUMBER")]
         before: Option<u64>,
         #[command(flatten)]
@@ -46,41 +46,41 @@ pub(crate) enum Job {
         #[command(flatten)]
         form: Form,
     },
-    /// Take part in a job
+    /// Approve a job: this party takes part in it
     Approve {
         #[command(flatten)]
         which: Which,
         #[command(flatten)]
         given: Given,
-        /// The digest of the proposal that you have seen, as `show` prints it; without it, what the service has is shown and approved
+        /// The digest of the proposal that you have seen, as `show` prints it [default: show the proposal and approve it]
         #[arg(long, value_name = "HEX")]
         proposal: Option<String>,
     },
-    /// Do not take part in a job
+    /// Decline a job: this party does not take part in it
     Decline {
         #[command(flatten)]
         which: Which,
-        /// Why not; the other parties are told
+        /// The reason, which the other parties see
         #[arg(long)]
         reason: String,
     },
-    /// Take a job back
+    /// Cancel a job that you have proposed
     Cancel {
         #[command(flatten)]
         which: Which,
     },
-    /// Print what this party learnt of a job; it is given out once
+    /// Print a job's result at this party; the service gives it out once
     Fetch {
         #[command(flatten)]
         which: Which,
-        /// Write it to this new file, for its owner only
+        /// Write the result to this new file, readable by its owner only
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// A word of your own: for some minutes the same word gives the result again [default: a random one]
+        /// A word of your choice; with the same word you get the result again for ten minutes [default: a random one]
         #[arg(long, value_name = "WORD")]
         key: Option<String>,
     },
-    /// Print what happens, to one job until it has ended, or to all
+    /// Print events as they happen: of one job until it ends, or of all
     Watch {
         #[command(flatten)]
         reach: Reach,
@@ -97,20 +97,20 @@ pub(crate) enum Job {
 pub(crate) struct Which {
     #[command(flatten)]
     reach: Reach,
-    /// The job: its name, or at least 8 digits that it begins with
+    /// The job's name, or at least its first 8 digits
     job: String,
 }
 
 /// What this party gives.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Given {
-    /// The data of this name for that input
+    /// INPUT=NAME: give the data of this name for the input
     #[arg(long, value_name = "INPUT=NAME", value_parser = pair)]
     data: Vec<(String, String)>,
-    /// The values in this file for that input; `-` reads them from standard input
+    /// INPUT=FILE: give the values in this file for the input; `-` reads standard input
     #[arg(long, value_name = "INPUT=FILE", value_parser = pair)]
     post: Vec<(String, String)>,
-    /// Why, for the audit log
+    /// The reason, for the audit log
     #[arg(long, default_value = "")]
     reason: String,
 }

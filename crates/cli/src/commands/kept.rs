@@ -12,20 +12,20 @@ use cenote_console::{Command, print};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kept {
-    /// List the values that are kept here, the newest first
+    /// List the values that this party keeps, the newest first
     List {
         #[command(flatten)]
         reach: Reach,
         #[command(flatten)]
         form: Form,
     },
-    /// Delete a value here for good; no job can take it any more
+    /// Delete a value at this party for good; no job can take it any more
     Drop {
         #[command(flatten)]
         reach: Reach,
         /// The value's name
         name: String,
-        /// The job that kept it: its name, or at least 8 digits that it begins with
+        /// The job that kept it: its name, or at least the first 8 digits
         #[arg(long, value_name = "JOB")]
         of: String,
     },

@@ -21,7 +21,7 @@ pub(crate) enum Params {
     Pool(pool::Pool),
     /// Pools of authenticated triples
     Triples(triples::Triples),
-    /// Play a cut-and-choose game many times: measured against exact
+    /// Play a cut-and-choose game many times, and compare with the exact probability
     #[command(disable_help_flag = true)]
     Game(Forwarded),
 }

@@ -12,16 +12,16 @@ use cenote_console::{Command, print};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
-    /// Make a token for a program or a person, and print it this once
+    /// Make a token for a program or a person, and print it, only now
     New {
         #[command(flatten)]
         reach: Reach,
-        /// Who uses it, for what: the audit log shows this name
+        /// A name that says who uses it and for what; the audit log shows it
         name: String,
         /// What it may do
         #[arg(long, value_enum, value_delimiter = ',', default_value = "read")]
         scopes: Vec<ScopeName>,
-        /// Days until it ends
+        /// Days until it expires
         #[arg(long, default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: u32,
     },
@@ -39,7 +39,7 @@ pub(crate) enum Token {
         /// Its public name, as `list` prints it
         token: String,
     },
-    /// Print an address that opens the page once, within 10 minutes, with what your own token may do
+    /// Print an address that opens the page, once and within 10 minutes, with the rights of your token
     Login {
         #[command(flatten)]
         reach: Reach,

@@ -57,7 +57,7 @@ pub(crate) struct BenchQueries {
     /// How often to ask each; medians are reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
     repeat: u32,
-    /// The folder for made-up tables, in a folder of its own for each query [default: one that goes away]
+    /// Keep the made-up tables in this folder [default: a folder that is deleted at the end]
     #[arg(long)]
     dir: Option<PathBuf>,
     #[command(flatten)]

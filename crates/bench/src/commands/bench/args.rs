@@ -22,7 +22,7 @@ pub(crate) enum Bench {
     /// The three-party protocol, all three parties on this machine
     #[command(args_conflicts_with_subcommands = true)]
     Three(Box<BenchThree>),
-    /// What the channels of three parties carry when nothing is computed
+    /// The most that the channels of three parties carry, when nothing is computed
     Ring(BenchRing),
     /// The two-party protocol, both parties on this machine, beside the figures of its paper
     #[command(args_conflicts_with_subcommands = true)]
@@ -37,11 +37,11 @@ pub(crate) enum Bench {
     Ot(BenchOt),
     /// Programs on every engine, all parties on this machine, beside the figures of POOL's paper
     Apps(BenchApps),
-    /// What `cenote plan` says beside what is measured, all parties on this machine
+    /// Compare the estimates of `cenote plan` with measurements, all parties on this machine
     Plan(BenchPlan),
     /// Queries over tables of a million rows or more, three parties on this machine
     Queries(BenchQueries),
-    /// Standing services of all parties on this machine: how soon a job is done, and how many in a second
+    /// Standing services, all on this machine: the time of a job, and jobs a second
     Service(Box<BenchService>),
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct How {
     /// Seconds to wait for a silent party
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     pub(crate) timeout: Duration,
-    /// Seconds that a measurement may take in all; no limit without it
+    /// Seconds that a measurement may take in all [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) phase_timeout: Option<Duration>,
     #[command(flatten)]
@@ -96,7 +96,7 @@ impl How {
 /// What a measurement over one transport takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Where {
-    /// How the parties are joined: as threads of one process by memory, or as processes by tcp or tls
+    /// How the parties are joined: memory (threads of one process), tcp or tls (processes)
     #[arg(long, default_value = "tls")]
     pub(crate) transport: Transport,
     #[command(flatten)]
@@ -126,13 +126,13 @@ pub(crate) struct Service {
     /// The probability that a wrong output ever passes is at most 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     pub(crate) security: u32,
-    /// Workers of each party, side by side
+    /// Workers at each party
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
-    /// Bytes that a party's buffers may take, such as 512Mi; parameters and stock are chosen to fit
+    /// The most bytes for a party's buffers, for example 512Mi; parameters and stock are chosen to fit
     #[arg(long, value_name = "BYTES", value_parser = quantity, conflicts_with = "n")]
     pub(crate) memory: Option<u64>,
-    /// Blocks in a batch, whatever error this gives: for tests of the benchmark itself
+    /// Blocks in a batch, whatever the error: only for tests of the benchmark
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1 << 30), hide = true)]
     pub(crate) n: Option<u64>,
 }
@@ -155,7 +155,7 @@ impl Service {
 /// How long a timed section is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Section {
-    /// About how long the timed section is; it has at least one whole batch of triples
+    /// About how many seconds to time; at least one whole batch of triples
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
     seconds: Duration,
     /// Instead of --seconds: this many batches of triples per worker
@@ -179,7 +179,7 @@ pub(crate) struct BenchThree {
     /// A circuit file, or lib:NAME
     #[arg(long, default_value = "lib:aes128")]
     pub(crate) circuit: String,
-    /// What is timed: full, offline (only triples are made) or online (only gates are evaluated, with triples in stock)
+    /// What to time: full, offline (only making triples) or online (only evaluating gates, with triples in stock)
     #[arg(long, default_value = "full")]
     pub(crate) mode: Mode,
     #[command(flatten)]
@@ -187,7 +187,7 @@ pub(crate) struct BenchThree {
     /// Instead of --seconds: at least this many AND gates, rounded up to whole batches (with --one-job, not rounded)
     #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "batches"])]
     pub(crate) and_gates: Option<u64>,
-    /// Measure one job from start to end, with parameters for exactly its gates, instead of a service that runs for ever
+    /// Measure one job from start to end, with parameters for its gates, instead of a service that never ends
     #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) one_job: bool,
     /// Measure one job (as --one-job does) of this many instances of the circuit, side by side
@@ -197,7 +197,7 @@ pub(crate) struct BenchThree {
     pub(crate) checks: Checks,
     #[command(flatten)]
     pub(crate) service: Service,
-    /// Afterwards measure what the channels carry when nothing is computed, and report the share that was used
+    /// Then measure the most that the channels carry, and report the share that was used
     #[arg(long)]
     pub(crate) with_ring: bool,
     /// About how many seconds the measurement of --with-ring takes
@@ -211,7 +211,7 @@ pub(crate) struct BenchThree {
 pub(crate) enum Which {
     /// Every row of Table II of Araki et al. (S&P 2017), beside the paper's figures
     Table2(BenchTable2),
-    /// How long one instance of a circuit takes, with triples in stock
+    /// The time of one instance of a circuit, with triples in stock
     Latency(BenchLatency),
 }
 
@@ -261,13 +261,13 @@ pub(crate) struct BenchLatency {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchRing {
-    /// Use as many channels as this many workers of each party have
+    /// Use the channels of this many workers at each party
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
     /// Bytes in a message; the protocol's have 32 to 64 KiB
     #[arg(long, value_name = "BYTES", value_parser = message, default_value = "64Ki")]
     pub(crate) message: usize,
-    /// About how long it takes
+    /// About how many seconds to measure
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2")]
     pub(crate) seconds: Duration,
     #[command(flatten)]

@@ -25,10 +25,10 @@ pub(crate) struct Slowed {
 /// The protocol.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Two {
-    /// The probability that bad buckets of one kind pass is at most 2 to the minus this
+    /// Bad buckets of one kind pass with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     security: u32,
-    /// Workers of each party, side by side
+    /// Workers at each party
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     workers: u8,
     /// The party that garbles
@@ -78,7 +78,7 @@ pub(crate) struct BenchLego {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WhichLego {
-    /// All tables of Nielsen, Schneider and Trifiletti (NDSS 2017), as far as this machine's memory goes
+    /// All tables of Nielsen, Schneider and Trifiletti (NDSS 2017), except rows that this machine's memory cannot hold
     Tables(BenchTables),
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct BenchJimu {
     /// Circuit files, lib:NAME, or muxN for a multiplexer of N bits, each with how many instances of it run side by side
     #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = crate::jimu::usual())]
     pub(crate) circuit: Vec<Load>,
-    /// About how long each circuit is run over the full pool
+    /// About how many seconds to run each circuit over the full pool
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
     pub(crate) seconds: Duration,
     /// Also fill pools of as many gadgets for multiplexers, and run these with and without

@@ -15,17 +15,17 @@ use cenote_console::service::{Reach, fault};
 pub(crate) struct Submit {
     #[command(flatten)]
     reach: Reach,
-    /// The job file, without values; a circuit file that it names lies beside it
+    /// The job file, without values; a circuit file that it names must lie beside it
     job: PathBuf,
-    /// Approve it for this party too, with what --data and --post give
+    /// Also approve it for this party, with the data of --data and --post
     #[arg(long)]
     approve: bool,
     #[command(flatten)]
     given: Given,
-    /// Seconds within which it must be done
+    /// Seconds until the deadline, by which it must be done
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600")]
     within: Duration,
-    /// Your name for this submission: the same again gives the same job [default: a random one]
+    /// A name for this submission; repeating it gives the same job, not a second one [default: a random one]
     #[arg(long, value_name = "WORD")]
     key: Option<String>,
     /// Wait until the job has ended

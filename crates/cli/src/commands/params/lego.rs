@@ -12,7 +12,7 @@ use super::output::{Lines, Output, percent};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Lego {
-    /// The probability of a bad bucket, of each kind, is at most 2 to the minus this
+    /// A bad bucket of each kind passes with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// AND gates of one copy of the circuit; the default is AES-128 as in the paper's Table V
@@ -21,16 +21,16 @@ pub(crate) struct Lego {
     /// Input wires of one copy, both parties' together
     #[arg(long, value_name = "WIRES", value_parser = quantity, default_value = "256")]
     inputs: u64,
-    /// Wires of one copy that have an input bucket: the garbler's inputs and outputs; all inputs by default, as in the paper
+    /// Wires of one copy with an input bucket; only the garbler's inputs and outputs need one [default: all inputs, as in the paper]
     #[arg(long, value_name = "WIRES", value_parser = quantity)]
     input_buckets: Option<u64>,
     /// Copies of the circuit that are preprocessed together
     #[arg(long, value_parser = quantity, default_value = "1")]
     copies: u64,
-    /// What to save
+    /// What to minimise
     #[arg(long, value_enum, default_value_t = Goal::Bytes)]
     goal: Goal,
-    /// The largest part of the gates that may be checked [default: 0.95, or 0.5 for --goal online]
+    /// The largest share of the gates to check [default: 0.95, or 0.5 for --goal online]
     #[arg(long, value_name = "FRACTION")]
     most_checked: Option<f64>,
     /// Check this set instead of searching: garbled gates in an AND bucket

@@ -11,7 +11,7 @@ use super::output::{Lines, Output, percent};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pool {
-    /// The probability that any bucket is bad, over the pool's life, is at most 2 to the minus this
+    /// Any bucket is bad, over the pool's life, with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// Gadgets in the pool
@@ -20,7 +20,7 @@ pub(crate) struct Pool {
     /// The probability that a check of a bad gadget detects it (the paper's r_d)
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.5)]
     reveal_rate: f64,
-    /// The analysis whose error must meet the level
+    /// Which analysis of the error must meet --security
     #[arg(long, value_enum, default_value_t = GuardName::Paper)]
     guard: GuardName,
     /// Check this set instead of searching: gadgets in a bucket
@@ -40,7 +40,7 @@ pub(crate) struct Pool {
 enum GuardName {
     /// As published: bad gadgets are inserted at once
     Paper,
-    /// Exact, against a garbler that watches the draws and inserts again
+    /// Exact, against a garbler that watches the draws and inserts new bad gadgets
     Adaptive,
 }
 

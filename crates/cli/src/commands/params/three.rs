@@ -14,22 +14,22 @@ use super::output::{Lines, Output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Three {
-    /// The probability that a wrong output passes, over the session's life, is at most 2 to the minus this
+    /// A wrong output passes, over the session's life, with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// How AND gates are verified
     #[arg(long, value_parser = variants(), default_value = "on-demand")]
     variant: Variant,
-    /// AND gates in one job; without it, the service never ends
+    /// AND gates in one job [default: a service that never ends]
     #[arg(long, value_name = "GATES", value_parser = quantity)]
     and_gates: Option<u64>,
     /// AND gates in a block
     #[arg(long, value_name = "BITS", value_parser = block_bits, default_value_t = BLOCK_BITS)]
     block_bits: u32,
-    /// Bytes that one worker may store
+    /// The most bytes that one worker stores
     #[arg(long, value_name = "BYTES", value_parser = quantity, conflicts_with = "n")]
     memory: Option<u64>,
-    /// Blocks of triples that may be multiplied before the first gate
+    /// The most blocks of triples multiplied before the first gate
     #[arg(long, value_name = "BLOCKS", value_parser = quantity, conflicts_with = "n")]
     latency: Option<u64>,
     /// Allow buckets of two sizes (baseline, cache-efficient)
@@ -47,7 +47,7 @@ pub(crate) struct Three {
     /// Checked set: blocks opened per subarray [default: the fewest allowed]
     #[arg(long, value_name = "BLOCKS", requires = "n")]
     c: Option<u32>,
-    /// Checked set: subarrays per array [default: as the cache likes it]
+    /// Checked set: subarrays per array [default: as many as fit the cache]
     #[arg(long, value_name = "COUNT", value_parser = quantity, requires = "n")]
     l: Option<u64>,
     /// Checked set: buckets of size B, the others being one larger [default: all]

@@ -11,7 +11,7 @@ use super::output::{Lines, Output};
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("size").args(["pool_size", "bucket"]).required(true).multiple(true)))]
 pub(crate) struct Triples {
-    /// The probability that any triple is bad, over the pool's life, is at most 2 to the minus this
+    /// Any triple is bad, over the pool's life, with probability at most 2 to the minus this
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// Leaky triples in the pool; finds the smallest bucket

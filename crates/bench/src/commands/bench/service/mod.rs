@@ -28,7 +28,7 @@ pub(crate) struct BenchService {
     /// The protocol [default: three of three parties, authenticated of two]
     #[arg(long, value_name = "NAME")]
     protocol: Option<String>,
-    /// How many jobs of one AES to time, one at a time
+    /// How many jobs of one AES to time, one after the other
     #[arg(long, value_name = "N", default_value_t = 200)]
     jobs: u64,
     /// How many small jobs to run side by side, for their rate
@@ -37,28 +37,28 @@ pub(crate) struct BenchService {
     /// Their circuit, of the library, with two inputs x and y
     #[arg(long, value_name = "CIRCUIT", default_value = "lib:add8")]
     small_circuit: String,
-    /// Of these, how many at any time
+    /// How many small jobs to keep in flight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256), default_value_t = 64)]
     in_flight: u64,
-    /// AND gates of the large job, which is also run without services; none with 0
+    /// AND gates of the large job, which also runs without services; 0 leaves it out
     #[arg(long, value_name = "N", value_parser = cenote::text::quantity, default_value = "100M")]
     large: u64,
-    /// How often to run the large job each way; the fastest is told
+    /// How often to run the large job each way; the fastest is reported
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 3)]
     repeat: u32,
-    /// How many more small jobs to run while memory is watched
+    /// Then run this many more small jobs, and watch memory
     #[arg(long, value_name = "N", value_parser = cenote::text::quantity, default_value = "0")]
     soak: u64,
-    /// Wait until the stock is full before jobs are timed, or killed
+    /// Wait until the stock is full before timing or killing
     #[arg(long)]
     stock: bool,
-    /// Instead of all this, run so many jobs while parties are killed (SIGKILL) and started anew, and look at what became of each
+    /// Instead of all this, run this many jobs, kill and restart parties meanwhile (SIGKILL), and check how each job ended
     #[arg(long, value_name = "N", value_parser = cenote::text::count)]
     kill: Option<u64>,
-    /// Seconds between two kills, about
+    /// About how many seconds between two kills
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3", requires = "kill")]
     every: Duration,
-    /// The folder for the parties, which is kept; without it, one that is deleted at the end
+    /// Keep the parties in this folder [default: a folder that is deleted at the end]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Seconds that a job may take
