@@ -106,9 +106,9 @@ impl Sibling {
     pub fn command(self, command: Option<&str>, verbose: u8) -> Result<Command> {
         let mut process = Command::new(self.file()?);
         process
+            .args(command)
             .args(["--started-by", VERSION])
-            .args((0..verbose).map(|_| "-v"))
-            .args(command);
+            .args((0..verbose).map(|_| "-v"));
         Ok(process)
     }
 
