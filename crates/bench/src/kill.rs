@@ -176,6 +176,7 @@ impl Used {
 /// # Errors
 /// [`Error::Usage`] for a protocol that does not make by itself what is missing in stock; [`Error::Parties`] if a party fails in another way than by being
 /// killed or by losing the other, or in the last life. Wrong outputs, and what was used twice, are no failure, but in the report.
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 pub fn run_killed(
     soak: &Soak,
     times: u32,

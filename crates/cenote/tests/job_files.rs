@@ -186,6 +186,7 @@ fn pooled() -> String {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn every_complaint_names_the_line_and_what_to_write() {
     for (from, to, line, part) in [
         (

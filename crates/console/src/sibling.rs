@@ -153,7 +153,10 @@ impl Sibling {
         let ended = process.wait().map_err(failed)?;
         match ended.success() {
             true => Ok(()),
-            false => Err(Error::Usage(format!("{} could not do it ({ended})", self.name()))),
+            false => Err(Error::local(
+                format!("running {}", self.name()),
+                std::io::Error::other(format!("it said why, and ended with {ended}")),
+            )),
         }
     }
 }

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use crate::common::{cenote, run};
 
-fn bench(args: &[&str]) -> crate::common::Ended {
+pub(crate) fn bench(args: &[&str]) -> crate::common::Ended {
     run(cenote().arg("bench").args(args))
 }
 
 #[track_caller]
-fn number(report: &Value, field: &str) -> f64 {
+pub(crate) fn number(report: &Value, field: &str) -> f64 {
     report[field]
         .as_f64()
         .unwrap_or_else(|| panic!("no number \"{field}\" in {report}"))
@@ -330,6 +330,7 @@ fn the_wire_is_measured_over_every_transport() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 fn table_2_has_every_row_of_the_paper() {
     let folder = tempfile::tempdir().unwrap();
     let plot = folder.path().join("table2.svg");
@@ -450,62 +451,4 @@ fn benchmarks_refuse_what_does_not_go_together() {
     let report = three(&["--json", "--circuit", "lib:nothing"]);
     report.failed(2, &["no circuit \"nothing\""]);
     assert!(report.stdout.contains("\"exit_code\": 2"), "{}", report.stdout);
-}
-
-#[test]
-fn standing_services_are_measured() {
-    for (parties, protocol) in [("3", "three"), ("2", "authenticated")] {
-        let report = bench(&[
-            "service",
-            "--parties",
-            parties,
-            "--jobs",
-            "2",
-            "--small",
-            "6",
-            "--in-flight",
-            "3",
-            "--large",
-            "20000",
-            "--repeat",
-            "1",
-            "--soak",
-            "8",
-            "--json",
-        ])
-        .json();
-        assert_eq!(report["protocol"], protocol);
-        assert_eq!(number(&report["latency"], "jobs"), 2.0);
-        assert_eq!(number(&report["rate"], "jobs"), 6.0);
-        assert!(number(&report["large"], "and_gates") >= 20_000.0);
-        assert!(number(&report["large"], "percent") > 0.0);
-        assert_eq!(report["memory"]["looks"].as_array().unwrap().len(), 8);
-        // With those before the first that is timed.
-        assert_eq!(number(&report["restart"], "jobs"), 10.0 + 2.0 + 6.0 + 1.0 + 8.0);
-        assert_eq!(
-            report["restart"]["seconds"].as_array().unwrap().len(),
-            parties.parse::<usize>().unwrap()
-        );
-    }
-}
-
-#[test]
-fn jobs_end_while_services_are_killed() {
-    let report = bench(&[
-        "service",
-        "--kill",
-        "40",
-        "--every",
-        "0.2",
-        "--in-flight",
-        "2",
-        "--json",
-    ])
-    .json();
-    assert_eq!(number(&report, "jobs"), 40.0);
-    assert!(number(&report, "kills") >= 1.0, "{report}");
-    assert_eq!(report["wrong"], Value::Array(Vec::new()));
-    let failed = report["failed"].as_object().unwrap().values();
-    let failed: f64 = failed.map(|count| count.as_f64().unwrap()).sum();
-    assert_eq!(number(&report, "done") + number(&report, "split") + failed, 40.0);
 }

@@ -123,6 +123,7 @@ fn services_for_a_look_run_their_sample() {
 
 /// Invite, join, twice serve, submit, approve.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 fn two_parties_meet_and_run_a_job_in_six_commands() {
     let folder = tempfile::tempdir().unwrap();
     let homes = ["acme", "bank"].map(|name| folder.path().join(name));

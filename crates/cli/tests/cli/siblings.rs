@@ -46,7 +46,10 @@ fn a_program_elsewhere_on_the_path_is_never_run() {
 #[test]
 fn a_program_of_another_version_does_nothing() {
     let folder = programs::cenote().parent().unwrap();
-    for (name, words) in [("cenote-serve", ["init", "here"]), ("cenote-bench", ["ring", "--json"])] {
+    for (name, words) in [
+        ("cenote-serve", ["init", "here"]),
+        ("cenote-bench", ["ring", "--json"]),
+    ] {
         let place = tempfile::tempdir().unwrap();
         let ended = run(Command::new(folder.join(name))
             .args(words)

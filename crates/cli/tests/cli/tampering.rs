@@ -142,7 +142,7 @@ fn run_with(case: &Case, flip: bool) -> Vec<(Value, Option<i32>)> {
     let job = write(folder.path(), "job.toml", &job);
     let task = json!({
         "setting": { "transport": "tcp", "timeout": { "secs": 10, "nanos": 0 } },
-        "task": { "Job": { "path": job, "lanes": lanes } },
+        "task": { "name": "job", "details": { "path": job, "lanes": lanes } },
     });
     let mut parties: Vec<Party> = (0..case.parties).map(|me| Party::start(me, &task)).collect();
     let mut contacts: Vec<Value> = parties

@@ -28,6 +28,7 @@ const WHY: usize = 500;
 ///
 /// # Errors
 /// That the inviting party is not there or refuses, with its reason; that somebody stands between.
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<&str>) -> Result<Met, Error> {
     let founding = Founding {
         name: name.to_owned(),

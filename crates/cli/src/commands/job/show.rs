@@ -42,6 +42,7 @@ pub(super) fn page(page: &JobPage) -> String {
 }
 
 /// All of a job.
+#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 pub(super) fn detail(detail: &JobDetail) -> String {
     let (job, mut text) = (&detail.job, String::new());
     let mut fact = |name: &str, what: String| {

@@ -182,6 +182,7 @@ pub(super) struct Restart {
 
 impl Report {
     /// As text.
+    #[allow(clippy::too_many_lines, reason = "one story, told in order")]
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{}\n{} services on this machine, protocol {}; each job submitted, followed and fetched over HTTP, parties joined by TLS, \
