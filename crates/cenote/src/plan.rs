@@ -66,7 +66,7 @@ pub struct Estimate {
 /// Plans the job of the file `job`, which is run by nobody, with its own protocol and all others. `about` is told what is going on.
 ///
 /// # Errors
-/// Those of [`Job::load`] and [`Job::infer_lanes`]; [`Error::Parties`] if a sample fails. That a protocol cannot run the job is none.
+/// Those of [`Job::load`] and [`Job::infer_lanes`]; [`crate::Error::Parties`] if a sample fails. That a protocol cannot run the job is none.
 pub fn plan(
     job: &Path,
     link: Link,

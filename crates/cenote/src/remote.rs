@@ -30,7 +30,7 @@ impl<'a> Ready<'a> {
     /// job states its lanes, and that the files for this party's outputs can be written.
     ///
     /// # Errors
-    /// [`Error::Config`] or [`Error::Data`], naming the file and where one is to blame the line.
+    /// [`crate::Error::Config`] or [`crate::Error::Data`], naming the file and where one is to blame the line.
     pub fn check(config: &PartyConfig, job: &'a Job) -> Result<Self> {
         let identity = load_identity(&config.identity)?;
         let lanes = job.stated_lanes()?;
@@ -76,7 +76,7 @@ pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, 
 /// Like [`run_party`], with what is in the party's stock (see [`crate::stock`]). All parties must do the same.
 ///
 /// # Errors
-/// Those of [`run_party`] and [`crate::stock::open`]; [`Error::Protocol`] if the stock does not suffice.
+/// Those of [`run_party`] and [`crate::stock::open`]; [`crate::Error::Protocol`] if the stock does not suffice.
 pub fn run_party_online(
     config: &PartyConfig,
     job: &Job,

@@ -9,7 +9,7 @@ use crate::hello::MAX_LABEL;
 use crate::roll::ROLL_CALL;
 use crate::{ChannelOptions, Error, Fingerprint, Identity, OnWait, PartyId, Result};
 
-/// The purpose of a channel, which is known in a [`Mesh`] by its peer and its label. At most 64 bytes.
+/// The purpose of a channel, which is known in a [`Mesh`](crate::Mesh) by its peer and its label. At most 64 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(String);
 
@@ -64,7 +64,7 @@ pub enum Transport {
     Tls(Arc<Identity>),
 }
 
-/// What [`connect`] needs to know.
+/// What [`connect`](crate::connect) needs to know.
 #[derive(Debug)]
 pub struct MeshConfig {
     /// This party.

@@ -16,7 +16,7 @@ use crate::{Job, Report, Result};
 /// AND gates done, of how many. Files that the job names for outputs are written.
 ///
 /// # Errors
-/// Those of [`Job::check_standalone`] and [`Job::infer_lanes`], before anything is started; [`Error::Parties`] if a party fails, such as for its
+/// Those of [`Job::check_standalone`] and [`Job::infer_lanes`], before anything is started; [`crate::Error::Parties`] if a party fails, such as for its
 /// inputs.
 pub fn run_job(
     job: &Path,

@@ -51,7 +51,7 @@ impl Seat<'_> {
         self.parent.progress(done, total);
     }
 
-    /// Tells the parent something else: see [`Heard::Note`].
+    /// Tells the parent something else: see [`crate::processes::Heard::Note`].
     pub fn note(&self, note: serde_json::Value) {
         self.parent.note(note);
     }

@@ -202,7 +202,7 @@ fn one_flipped_bit_among_two_is_noticed_or_changes_nothing() {
 fn accepted(case: &Case, ends: &[(Value, Option<i32>)]) {
     for (end, code) in ends {
         assert_eq!(*code, Some(0), "{end}");
-        let values = &end["done"]["report"]["outputs"][0]["values"];
+        let values = &end["done"]["outputs"][0]["values"];
         assert_eq!(values[case.lanes - 1], "0x0000000f");
     }
 }

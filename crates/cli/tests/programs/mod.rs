@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// Where `cenote` lies beside its siblings.
+/// Where `cenote` lies beside its siblings. They are examples of this crate, which `cargo test` builds, but `cargo test --test NAME` does not.
 pub(crate) fn cenote() -> &'static Path {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
     FILE.get_or_init(|| {
@@ -23,7 +23,12 @@ pub(crate) fn cenote() -> &'static Path {
 /// Gives a file another name, in place of what had that name. A symbolic link would not do: programs find themselves behind it.
 fn link(from: &Path, to: &Path) {
     let part = to.with_extension(std::process::id().to_string());
-    std::fs::hard_link(from, &part).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+    std::fs::hard_link(from, &part).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}; `cargo test` without --test builds it",
+            from.display()
+        )
+    });
     std::fs::rename(&part, to).expect("a file of this test");
     // Where both names are of one file already, the first one stays.
     let _ = std::fs::remove_file(&part);
