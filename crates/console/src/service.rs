@@ -23,7 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: u64 = 256 << 20;
 
 /// Which service, and who calls it.
-#[allow(rustdoc::bare_urls, reason = "what is said of options is help on the command line")]
+#[allow(
+    rustdoc::bare_urls,
+    reason = "what is said of options is help on the command line"
+)]
 #[derive(Debug, Clone, clap::Args)]
 pub struct Reach {
     /// The party file of the service, if it is on this machine
