@@ -2,13 +2,17 @@
 //! is allocated.
 
 use cenote_net::{Budget, PartyId};
-use cenote_session::{Topology, memory};
+use cenote_session::{Demand, Topology, memory};
 
 use crate::registry::Prepared;
 use crate::{Error, Program, Result};
 
-/// Bytes of a process before it does anything.
-pub(crate) const PROCESS: u64 = 16 << 20;
+/// Bytes of a process besides what its session allocates: its code, the stacks of its threads, and what the allocator keeps for each of them,
+/// in huge pages where the system gives them.
+pub(crate) const PROCESS: u64 = 48 << 20;
+
+/// Bytes for messages to and from each peer, however small a session is.
+const QUEUES: u64 = 1 << 20;
 
 /// Bytes of a value in a report besides its digits: a string with what the allocator adds.
 const TEXT: u64 = 48;
@@ -23,11 +27,26 @@ impl Prepared {
         memory::admit(needed.fold(0, u64::saturating_add)).map_err(|error| Error::Usage(error.to_string()))
     }
 
-    /// The most bytes that `party` takes to run `program`, as a process of its own.
+    /// The most bytes that `party` takes to run `program`, as a process of its own whose messages on their way stay within [`Prepared::budget`].
     pub fn memory_bytes(&self, program: &Program, party: PartyId) -> u64 {
-        self.session_bytes(&program.demand(), party)
-            .saturating_add(process_bytes(&self.topology()))
+        let demand = program.demand();
+        let topology = self.topology();
+        let peers = usize::from(topology.parties.saturating_sub(1));
+        let queues = self.budget(&demand).bound(peers, peers * topology.channels());
+        self.session_bytes(&demand, party)
+            .saturating_add(PROCESS)
+            .saturating_add(queues)
             .saturating_add(around(program, party))
+    }
+
+    /// Memory for messages on their way in a session that does what `demand` says. Half of what each peer has is enough for all that the
+    /// session sends, or as much as any session has.
+    pub(crate) fn budget(&self, demand: &Demand<'_>) -> Budget {
+        let enough = self
+            .traffic_bytes(demand)
+            .saturating_mul(2)
+            .saturating_add(QUEUES);
+        Budget::new(usize::try_from(enough).map_or(Budget::DEFAULT, |enough| enough.min(Budget::DEFAULT)))
     }
 
     /// The most bytes that `party` takes to run `program`, besides what its process takes that runs others too.
@@ -71,10 +90,9 @@ fn around(program: &Program, party: PartyId) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// Bytes of a process of a party before it computes anything, and of messages on their way.
-pub(crate) fn process_bytes(topology: &Topology) -> u64 {
-    let peers = usize::from(topology.parties.saturating_sub(1));
-    PROCESS.saturating_add(Budget::default().bound(peers, peers * topology.channels()))
+/// Bytes of a party's process, and of what each of its channels has of its own, besides its session and messages that wait.
+pub fn process_bytes(topology: &Topology) -> u64 {
+    PROCESS.saturating_add(queue_bytes(topology, 0, &Budget::default()))
 }
 
 /// Bytes of messages on their way, within `budget`, in a session in which a party sends and receives no more than `traffic`.
@@ -142,7 +160,7 @@ mod tests {
                 .unwrap();
             prepared.memory_bytes(&program, PartyId(2))
         };
-        assert!(bytes(0) > Budget::default().bound(2, 4));
+        assert!(bytes(0) > Budget::new(QUEUES as usize).bound(2, 4));
         assert_eq!(bytes(0), bytes(1));
     }
 

@@ -74,6 +74,7 @@ pub mod stop;
 pub mod tables;
 pub mod text;
 
+pub use admission::process_bytes;
 pub use bundle::Bundle;
 pub use cenote_authenticated::Authenticated;
 pub use cenote_jimu::Jimu;

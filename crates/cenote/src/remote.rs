@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cenote_net::Identity;
 
 pub use crate::meeting::load_identity;
-use crate::meeting::meet;
+use crate::meeting::meet_with;
 use crate::outputs::OutputFiles;
 use crate::runner::Outcome;
 use crate::stock::{self, Store};
@@ -114,9 +114,10 @@ fn run(
         None => JOB_STOPPED.to_owned(),
         Some(_) => format!("{JOB_STOPPED}; what it had taken of the stock is used up, the rest stays"),
     };
+    let budget = prepared.budget(&program.demand());
     let outcome = Session::run(&what, |session| {
         let connect = || {
-            let connections = meet(config, identity, &job.protocol().topology())?;
+            let connections = meet_with(config, identity, &job.protocol().topology(), budget)?;
             Ok(session.interrupts(connections))
         };
         party.run_prepared(prepared, stock, connect, progress)

@@ -192,7 +192,7 @@ pub struct PartyCosts {
     pub bits_per_and: Option<f64>,
     /// The most memory that the party's process had; `null` where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
-    /// The most memory that the protocol's own buffers may take, besides the wires of the program.
+    /// The most memory that the party's process may take, as it was known before it began.
     pub memory_bound_bytes: u64,
 }
 
@@ -251,7 +251,7 @@ pub struct Report {
     pub bits_per_and: Option<f64>,
     /// Peak memory, by process.
     pub peak_memory_bytes: Vec<Option<u64>>,
-    /// The stated bound on the protocol's own buffers, the most of any party.
+    /// The most memory that a party's process may take, as it was known before it began.
     pub memory_bound_bytes: u64,
     /// Each party reported.
     pub parties: Vec<PartyCosts>,

@@ -20,7 +20,7 @@ use super::Settings;
 use super::driver::{Driver, Instance, Load, too_many};
 use crate::measure::Measurement;
 use crate::usage::Stopwatch;
-use cenote::{Protocol, Result};
+use cenote::{Protocol, Result, process_bytes};
 use cenote_session::{Connections, Topology};
 
 pub use super::steady_report::{SteadyReport, run_steady};
@@ -137,7 +137,7 @@ pub struct SteadyParty {
     pub session_payload_sent: u64,
     /// The most memory that the party's process has had.
     pub peak_memory_bytes: Option<u64>,
-    /// The most that the protocol's own buffers may take.
+    /// The most that the process may take: the protocol's own buffers, the wires of a segment, and what any party's process takes.
     pub memory_bound_bytes: u64,
 }
 
@@ -198,6 +198,7 @@ impl Measurement for Steady {
         let (warm_up_seconds, _) = warm_up.read();
 
         let timed = party.section(batches, stock, progress)?;
+        let of_segment = party.segment_bytes();
         let end = party.driver.finish()?;
         Ok(SteadyParty {
             party: me.0,
@@ -215,7 +216,10 @@ impl Measurement for Steady {
             session_and_gates: end.and_gates,
             session_payload_sent: end.traffic.payload_sent,
             peak_memory_bytes: cenote_session::memory::peak(),
-            memory_bound_bytes: end.memory_bytes,
+            memory_bound_bytes: end
+                .memory_bytes
+                .saturating_add(process_bytes(&self.topology()))
+                .saturating_add(of_segment),
         })
     }
 }
@@ -262,6 +266,13 @@ impl Cycles<'_> {
         self.driver.announce(self.load, lanes)?;
         self.driver.run(self.load, &self.segment.first(lanes))?;
         Ok(())
+    }
+
+    /// Bytes of a segment's wires: two components of each bit.
+    fn segment_bytes(&self) -> u64 {
+        let plan = &self.load.plan;
+        let wires = plan.slots() + plan.input_wires() + plan.output_wires();
+        (wires as u64).saturating_mul(self.segment.lanes() as u64) / 4
     }
 
     /// A timed section of `batches` batches, if `stock` are in stock at most.

@@ -88,13 +88,17 @@ impl Seat<'_> {
             transport: self.setting.transport,
             phase_timeout: self.setting.phase_timeout,
         };
+        let demand = program.demand();
+        let prepared = protocol.prepare(&demand)?;
+        let budget = prepared.budget(&demand);
         Session::run("its peers were told", |session| {
             let connect = || {
-                Ok(wrap(session.interrupts(
-                    self.connect(&protocol.topology(), Budget::default())?,
-                )))
+                Ok(wrap(
+                    session.interrupts(self.connect(&protocol.topology(), budget)?),
+                ))
             };
-            party.run(connect, &mut |done, total| self.progress(done, total))
+            let progress = &mut |done, total| self.progress(done, total);
+            party.run_prepared(prepared, None, connect, progress)
         })
     }
 
