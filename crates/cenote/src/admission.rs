@@ -32,9 +32,8 @@ impl Prepared {
         let demand = program.demand();
         let topology = self.topology();
         let peers = usize::from(topology.parties.saturating_sub(1));
-        let queues = self.budget(&demand).bound(peers, peers * topology.channels());
-        self.session_bytes(&demand, party)
-            .saturating_add(PROCESS)
+        let queues = self.budget(&demand).bound(peers, 0);
+        process_bytes(&topology, self.session_bytes(&demand, party))
             .saturating_add(queues)
             .saturating_add(around(program, party))
     }
@@ -90,9 +89,12 @@ fn around(program: &Program, party: PartyId) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// Bytes of a party's process, and of what each of its channels has of its own, besides its session and messages that wait.
-pub fn process_bytes(topology: &Topology) -> u64 {
-    PROCESS.saturating_add(queue_bytes(topology, 0, &Budget::default()))
+/// Bytes of a party's process whose session has at most so many bytes in use, with what each of its channels has of its own, and without messages
+/// that wait.
+pub fn process_bytes(topology: &Topology, session: u64) -> u64 {
+    PROCESS
+        .saturating_add(session)
+        .saturating_add(queue_bytes(topology, 0, &Budget::default()))
 }
 
 /// Bytes of messages on their way, within `budget`, in a session in which a party sends and receives no more than `traffic`.

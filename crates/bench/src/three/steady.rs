@@ -29,6 +29,9 @@ pub use super::steady_report::{SteadyReport, run_steady};
 /// wires to stay in caches.
 const SEGMENT_GATES: usize = 1 << 26;
 
+/// The allocator holds one byte more of so many that a service has in use, about: ends of huge pages, and what was freed.
+const HELD: u64 = 16;
+
 /// Most batches per worker in a section.
 const MOST_BATCHES: u64 = 1000;
 
@@ -198,7 +201,7 @@ impl Measurement for Steady {
         let (warm_up_seconds, _) = warm_up.read();
 
         let timed = party.section(batches, stock, progress)?;
-        let of_segment = party.segment_bytes();
+        let session_bytes = party.session_bytes(party.driver.costs().memory_bytes);
         let end = party.driver.finish()?;
         Ok(SteadyParty {
             party: me.0,
@@ -216,10 +219,7 @@ impl Measurement for Steady {
             session_and_gates: end.and_gates,
             session_payload_sent: end.traffic.payload_sent,
             peak_memory_bytes: cenote_session::memory::peak(),
-            memory_bound_bytes: end
-                .memory_bytes
-                .saturating_add(process_bytes(&self.topology()))
-                .saturating_add(of_segment),
+            memory_bound_bytes: process_bytes(&self.topology(), session_bytes),
         })
     }
 }
@@ -268,11 +268,13 @@ impl Cycles<'_> {
         Ok(())
     }
 
-    /// Bytes of a segment's wires: two components of each bit.
-    fn segment_bytes(&self) -> u64 {
+    /// Bytes of a session whose own buffers have so many: with a segment's wires, two components of each bit, and what the allocator holds.
+    fn session_bytes(&self, buffers: u64) -> u64 {
         let plan = &self.load.plan;
         let wires = plan.slots() + plan.input_wires() + plan.output_wires();
-        (wires as u64).saturating_mul(self.segment.lanes() as u64) / 4
+        let wires = (wires as u64).saturating_mul(self.segment.lanes() as u64) / 4;
+        let used = buffers.saturating_add(wires);
+        used.saturating_add(used / HELD)
     }
 
     /// A timed section of `batches` batches, if `stock` are in stock at most.
