@@ -27,7 +27,7 @@ impl Prepared {
         memory::admit(needed.fold(0, u64::saturating_add)).map_err(|error| Error::Usage(error.to_string()))
     }
 
-    /// The most bytes that `party` takes to run `program`, as a process of its own whose messages on their way stay within [`Prepared::budget`].
+    /// The most bytes that `party` takes to run `program`, as a process of its own whose messages on their way stay within its budget.
     pub fn memory_bytes(&self, program: &Program, party: PartyId) -> u64 {
         let demand = program.demand();
         let topology = self.topology();
