@@ -176,7 +176,6 @@ impl Used {
 /// # Errors
 /// [`Error::Usage`] for a protocol that does not make by itself what is missing in stock; [`Error::Parties`] if a party fails in another way than by being
 /// killed or by losing the other, or in the last life. Wrong outputs, and what was used twice, are no failure, but in the report.
-#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 pub fn run_killed(
     soak: &Soak,
     times: u32,
@@ -193,17 +192,7 @@ pub fn run_killed(
     let parties = soak.protocol.parties();
     let mut dice = Sampler::new(Block([soak.seed, 0x6b69_6c6c]));
     let mut used: Vec<Used> = (0..parties).map(|_| Used::default()).collect();
-    let mut report = KillReport {
-        soak: soak.clone(),
-        kills: times,
-        and_gates: 0,
-        used: vec![0; parties.into()],
-        items: vec![0; parties.into()],
-        twice: 0,
-        wrong: 0,
-        first_wrong: None,
-        machine: Machine::now(),
-    };
+    let mut report = KillReport::new(soak, times);
     for number in 0..=times {
         let is_last = number == times;
         let stream = Soak {
@@ -212,62 +201,87 @@ pub fn run_killed(
             stock: Some(folder.clone()),
             ..soak.clone()
         };
-        let party = dice.below(parties.into()) as u8;
-        let after = Duration::from_secs_f64(LONGEST * f64::from(1 + dice.below(1000)) / 1000.0);
-        let from_use = dice.below(2) == 1;
+        let fate = Fate::new(&mut dice, parties);
         let task = match is_last {
             true => Task::new(&stream)?,
-            false => Task::new(&Killed {
-                soak: stream,
-                party,
-                after,
-                noted: (0..if from_use { parties } else { 0 })
-                    .map(|party| audit_of(&folder, PartyId(party)))
-                    .collect(),
-            })?,
+            false => Task::new(&fate.of(stream, &folder))?,
         };
-        let mut notes: Vec<Option<Note>> = vec![None; parties.into()];
-        let ended = run_heard::<_, Note>(parties, setting, &task, command, &mut |heard| {
-            if let Heard::Note(party, note) = heard
-                && let Ok(note) = serde_json::from_value(note)
-            {
-                notes[party.index()] = Some(note);
-            }
-        });
-        match ended {
-            Ok(last) => notes = last.into_iter().map(Some).collect(),
-            Err(Error::Parties(failures))
-                if !is_last && failures.all().iter().all(|failure| is_loss(failure.kind)) => {}
-            Err(error) => return Err(error),
-        }
         let mut life = Life {
             number,
-            killed: (!is_last).then_some(party),
-            after: after.as_secs_f64(),
-            from_use,
-            parties: notes,
+            killed: (!is_last).then_some(fate.party),
+            after: fate.after.as_secs_f64(),
+            from_use: fate.from_use,
+            parties: last_notes(parties, setting, &task, command, is_last)?,
             used: Vec::new(),
             new_items: Vec::new(),
             twice: 0,
         };
-        for (party, used) in used.iter_mut().enumerate() {
-            let [count, twice, items] = used.add(&audit_of(&folder, PartyId(party as u8)))?;
-            life.used.push(count);
-            life.new_items.push(items);
-            life.twice += twice;
-            report.used[party] += count;
-            report.items[party] += items;
-        }
-        report.twice += life.twice;
-        let notes = || life.parties.iter().flatten();
-        report.and_gates += notes().map(|note| note.and_gates).min().unwrap_or(0);
-        report.wrong += notes().map(|note| note.wrong).sum::<u64>();
-        let first =
-            notes().find_map(|note| Some(format!("party {}, {}", note.party, note.first_wrong.as_ref()?)));
-        report.first_wrong = report.first_wrong.take().or(first);
+        life.count(&mut used, &folder)?;
+        report.add(&life);
         told(&life);
     }
     Ok(report)
+}
+
+/// Who is killed when.
+struct Fate {
+    party: u8,
+    after: Duration,
+    /// Whether it counts from when all have used something.
+    from_use: bool,
+}
+
+impl Fate {
+    fn new(dice: &mut Sampler, parties: u8) -> Self {
+        let party = dice.below(parties.into()) as u8;
+        let after = Duration::from_secs_f64(LONGEST * f64::from(1 + dice.below(1000)) / 1000.0);
+        let from_use = dice.below(2) == 1;
+        Fate {
+            party,
+            after,
+            from_use,
+        }
+    }
+
+    /// The life of this fate, with stock in `folder`.
+    fn of(&self, soak: Soak, folder: &Path) -> Killed {
+        let waited_for = if self.from_use { soak.protocol.parties() } else { 0 };
+        Killed {
+            soak,
+            party: self.party,
+            after: self.after,
+            noted: (0..waited_for)
+                .map(|party| audit_of(folder, PartyId(party)))
+                .collect(),
+        }
+    }
+}
+
+/// Lives a life, and gives what each party told last. Only in a life that is not the last may parties be lost.
+fn last_notes(
+    parties: u8,
+    setting: Setting,
+    task: &Task,
+    command: &dyn Fn() -> Command,
+    is_last: bool,
+) -> Result<Vec<Option<Note>>> {
+    let mut notes: Vec<Option<Note>> = vec![None; parties.into()];
+    let ended = run_heard::<_, Note>(parties, setting, task, command, &mut |heard| {
+        if let Heard::Note(party, note) = heard
+            && let Ok(note) = serde_json::from_value(note)
+        {
+            notes[party.index()] = Some(note);
+        }
+    });
+    match ended {
+        Ok(last) => Ok(last.into_iter().map(Some).collect()),
+        Err(Error::Parties(failures))
+            if !is_last && failures.all().iter().all(|failure| is_loss(failure.kind)) =>
+        {
+            Ok(notes)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether a party may fail so when it, or its peer, is killed.
@@ -276,6 +290,17 @@ fn is_loss(kind: Kind) -> bool {
 }
 
 impl Life {
+    /// Counts what the parties have noted in `folder` that they used.
+    fn count(&mut self, used: &mut [Used], folder: &Path) -> Result<()> {
+        for (party, used) in used.iter_mut().enumerate() {
+            let [count, twice, items] = used.add(&audit_of(folder, PartyId(party as u8)))?;
+            self.used.push(count);
+            self.new_items.push(items);
+            self.twice += twice;
+        }
+        Ok(())
+    }
+
     /// As a line.
     pub fn line(&self) -> String {
         let gates = self.parties.iter().flatten().map(|note| note.and_gates).min();
@@ -306,6 +331,35 @@ impl Life {
 }
 
 impl KillReport {
+    fn new(soak: &Soak, kills: u32) -> Self {
+        let parties = soak.protocol.parties().into();
+        KillReport {
+            soak: soak.clone(),
+            kills,
+            and_gates: 0,
+            used: vec![0; parties],
+            items: vec![0; parties],
+            twice: 0,
+            wrong: 0,
+            first_wrong: None,
+            machine: Machine::now(),
+        }
+    }
+
+    fn add(&mut self, life: &Life) {
+        for (party, (count, items)) in life.used.iter().zip(&life.new_items).enumerate() {
+            self.used[party] += count;
+            self.items[party] += items;
+        }
+        self.twice += life.twice;
+        let notes = || life.parties.iter().flatten();
+        self.and_gates += notes().map(|note| note.and_gates).min().unwrap_or(0);
+        self.wrong += notes().map(|note| note.wrong).sum::<u64>();
+        let first =
+            notes().find_map(|note| Some(format!("party {}, {}", note.party, note.first_wrong.as_ref()?)));
+        self.first_wrong = self.first_wrong.take().or(first);
+    }
+
     /// Whether no output was wrong and nothing was used twice.
     ///
     /// # Errors

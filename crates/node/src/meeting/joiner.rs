@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cenote::Identity;
 use cenote_service::words::plain;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
@@ -23,44 +24,18 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// Characters of the reason of a refusal that are shown.
 const WHY: usize = 500;
 
+/// A connection to the inviting party.
+type Line = BufReader<StreamOwned<ClientConnection, Timed>>;
+
 /// Joins the parties of an invitation with the party in `folder`, which is made with this name where there is none. The parties above it reach
 /// it at `address`.
 ///
 /// # Errors
 /// That the inviting party is not there or refuses, with its reason; that somebody stands between.
-#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<&str>) -> Result<Met, Error> {
-    let founding = Founding {
-        name: name.to_owned(),
-        party: invitation.party,
-        parties: invitation.parties,
-    };
-    let (founding, identity) = match Founding::load(folder)? {
-        None => {
-            let identity = founding.make(folder)?;
-            (founding, identity)
-        }
-        // That which was made before joins, as whoever it is invited.
-        Some((known, identity)) => (
-            Founding {
-                name: known.name,
-                ..founding
-            },
-            identity,
-        ),
-    };
+    let (founding, identity) = founded(invitation, folder, name)?;
     let fingerprint = identity.fingerprint();
-    let at = &invitation.address;
-    let stream = TcpStream::connect(at).map_err(|error| {
-        Error::Machine(format!(
-            "{at}: {error}; see that `cenote invite` waits there, and that its address can be reached"
-        ))
-    })?;
-    let stream = Timed::new(stream, Instant::now() + PATIENCE);
-    let config = cenote_net::https_client(invitation.fingerprint).map_err(cenote::Error::from)?;
-    let server = ServerName::try_from("cenote").map_err(lost)?;
-    let connection = ClientConnection::new(Arc::clone(&config), server).map_err(lost)?;
-    let mut line = BufReader::new(StreamOwned::new(connection, stream));
+    let mut line = reach(invitation)?;
     let own = nonce().map_err(lost)?;
     let joining = Joining {
         party: invitation.party,
@@ -77,21 +52,7 @@ pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<
             return Err(Error::Settings(plain(&why, WHY)));
         }
     };
-    let mine = all.get(usize::from(invitation.party));
-    let first = all.first();
-    let as_said = all.len() == usize::from(invitation.parties)
-        && mine.is_some_and(|told| {
-            told.name == joining.name
-                && told.address == joining.address
-                && told.fingerprint == joining.fingerprint
-                && told.commitment == joining.commitment
-        })
-        && first.is_some_and(|told| {
-            told.name == invitation.name
-                && told.address.as_ref() == Some(&invitation.address)
-                && told.fingerprint == invitation.fingerprint.to_string()
-        });
-    if !as_said {
+    if !is_as_said(&all, invitation, &joining) {
         return Err(Error::Settings(
             "the inviting party tells of other parties than have met; begin anew".into(),
         ));
@@ -117,4 +78,60 @@ pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<
         names: members.into_iter().map(|member| member.name).collect(),
         code,
     })
+}
+
+/// The party in `folder` as the one that is invited, made with this name where there is none.
+fn founded(invitation: &Invitation, folder: &Path, name: &str) -> Result<(Founding, Identity), Error> {
+    let founding = Founding {
+        name: name.to_owned(),
+        party: invitation.party,
+        parties: invitation.parties,
+    };
+    Ok(match Founding::load(folder)? {
+        None => {
+            let identity = founding.make(folder)?;
+            (founding, identity)
+        }
+        // That which was made before joins, as whoever it is invited.
+        Some((known, identity)) => (
+            Founding {
+                name: known.name,
+                ..founding
+            },
+            identity,
+        ),
+    })
+}
+
+/// Connects to the inviting party, which must have the fingerprint of the invitation.
+fn reach(invitation: &Invitation) -> Result<Line, Error> {
+    let at = &invitation.address;
+    let stream = TcpStream::connect(at).map_err(|error| {
+        Error::Machine(format!(
+            "{at}: {error}; see that `cenote invite` waits there, and that its address can be reached"
+        ))
+    })?;
+    let stream = Timed::new(stream, Instant::now() + PATIENCE);
+    let config = cenote_net::https_client(invitation.fingerprint).map_err(cenote::Error::from)?;
+    let server = ServerName::try_from("cenote").map_err(lost)?;
+    let connection = ClientConnection::new(Arc::clone(&config), server).map_err(lost)?;
+    Ok(BufReader::new(StreamOwned::new(connection, stream)))
+}
+
+/// Whether the inviting party tells of itself what the invitation says, of this party what it said, and of as many as are invited.
+fn is_as_said(all: &[Told], invitation: &Invitation, joining: &Joining) -> bool {
+    let mine = all.get(usize::from(invitation.party));
+    let first = all.first();
+    all.len() == usize::from(invitation.parties)
+        && mine.is_some_and(|told| {
+            told.name == joining.name
+                && told.address == joining.address
+                && told.fingerprint == joining.fingerprint
+                && told.commitment == joining.commitment
+        })
+        && first.is_some_and(|told| {
+            told.name == invitation.name
+                && told.address.as_ref() == Some(&invitation.address)
+                && told.fingerprint == invitation.fingerprint.to_string()
+        })
 }

@@ -42,39 +42,54 @@ pub(super) fn page(page: &JobPage) -> String {
 }
 
 /// All of a job.
-#[allow(clippy::too_many_lines, reason = "one story, told in order")]
 pub(super) fn detail(detail: &JobDetail) -> String {
-    let (job, mut text) = (&detail.job, String::new());
-    let mut fact = |name: &str, what: String| {
-        let _ = writeln!(text, "{name:11} {what}");
-    };
-    fact("job", job.id.clone());
-    fact("state", job.state.clone());
+    let mut facts = Facts(String::new());
+    terms(&mut facts, &detail.job);
+    revealed(&mut facts, detail);
+    used(&mut facts, &detail.job);
+    kept(&mut facts, detail);
+    decisions(&mut facts, &detail.job);
+    facts.0
+}
+
+/// Lines of a name and what it says.
+struct Facts(String);
+
+impl Facts {
+    fn add(&mut self, name: &str, what: String) {
+        let _ = writeln!(self.0, "{name:11} {what}");
+    }
+}
+
+/// What the job is, how far it has come, and on which terms it runs.
+fn terms(facts: &mut Facts, job: &JobView) {
+    facts.add("job", job.id.clone());
+    facts.add("state", job.state.clone());
     if let Some(reason) = &job.reason {
         let by = job
             .ended_by
             .map_or_else(String::new, |by| format!("party {by}: "));
-        fact("reason", format!("{by}{}", printable(reason)));
+        facts.add("reason", format!("{by}{}", printable(reason)));
     }
-    fact("proposal", job.proposal.clone());
-    fact(
+    facts.add("proposal", job.proposal.clone());
+    facts.add(
         "proposed by",
         format!("party {}, {}", job.proposer, time(job.created_at)),
     );
-    fact("done by", time(job.deadline));
-    fact("protocol", printable(&job.protocol));
-    fact(
+    facts.add("done by", time(job.deadline));
+    facts.add("protocol", printable(&job.protocol));
+    facts.add(
         "security",
         format!(
             "{} bits statistical, {} computational",
             job.statistical, job.computational
         ),
     );
-    fact(
+    facts.add(
         "program",
         format!("{} {}", printable(&job.program_kind), job.program),
     );
-    fact(
+    facts.add(
         "size",
         format!(
             "about {} and {} bytes, says the proposer",
@@ -82,27 +97,36 @@ pub(super) fn detail(detail: &JobDetail) -> String {
             job.bytes
         ),
     );
+}
+
+/// What is computed, and who learns what of it.
+fn revealed(facts: &mut Facts, detail: &JobDetail) {
+    let job = &detail.job;
     if let Some(explained) = &detail.explained {
-        fact("computes", printable(&explained.summary));
+        facts.add("computes", printable(&explained.summary));
         // What nobody learns is kept, which is said below.
         for output in explained.outputs.iter().filter(|output| !output.to.is_empty()) {
             let (name, size, to) = (printable(&output.name), size(output), parties(&output.to));
-            fact("reveals", format!("{name}: {size}, to {to}"));
+            facts.add("reveals", format!("{name}: {size}, to {to}"));
         }
     } else if !job.receivers.is_empty() {
-        fact("reveals", format!("outputs, to {}", parties(&job.receivers)));
+        facts.add("reveals", format!("outputs, to {}", parties(&job.receivers)));
     }
+}
+
+/// The data that go in, and the values that earlier jobs kept.
+fn used(facts: &mut Facts, job: &JobView) {
     for input in &job.inputs {
         let data = input
             .data
             .as_ref()
             .map_or_else(String::new, |data| format!(", data {data}"));
         let (name, kind) = (printable(&input.name), printable(&input.kind));
-        fact("uses", format!("{name} ({kind}) of party {}{data}", input.owner));
+        facts.add("uses", format!("{name} ({kind}) of party {}{data}", input.owner));
     }
     for take in &job.takes {
         let (name, input) = (printable(&take.name), printable(&take.input));
-        fact(
+        facts.add(
             "takes",
             format!(
                 "the value {name} that job {} kept, as {input}; nobody learns it",
@@ -110,7 +134,11 @@ pub(super) fn detail(detail: &JobDetail) -> String {
             ),
         );
     }
-    for keep in &job.keeps {
+}
+
+/// The outputs that are kept for later jobs.
+fn kept(facts: &mut Facts, detail: &JobDetail) {
+    for keep in &detail.job.keeps {
         let (output, name, kind) = (
             printable(&keep.output),
             printable(&keep.name),
@@ -120,7 +148,7 @@ pub(super) fn detail(detail: &JobDetail) -> String {
         let mut outputs = detail.explained.iter().flat_map(|explained| &explained.outputs);
         let kept = outputs.find(|explained| explained.name == keep.output);
         let size = kept.map_or_else(String::new, |kept| format!(", {},", size(kept)));
-        fact(
+        facts.add(
             "keeps",
             format!(
                 "{output}{size} as {name} ({kind}) for {days} day{}; nobody learns it",
@@ -128,15 +156,17 @@ pub(super) fn detail(detail: &JobDetail) -> String {
             ),
         );
     }
+}
+
+fn decisions(facts: &mut Facts, job: &JobView) {
     for (party, decision) in job.decisions.iter().enumerate() {
         let what = match decision {
             None => "has not decided".to_owned(),
             Some(decided) if decided.reason.is_empty() => format!("{}d", decided.verdict),
             Some(decided) => format!("{}d: {}", decided.verdict, printable(&decided.reason)),
         };
-        fact("decision", format!("party {party} {what}"));
+        facts.add("decision", format!("party {party} {what}"));
     }
-    text
 }
 
 /// How much an output is.

@@ -65,6 +65,17 @@ impl Latency {
             from_stock: used.from_stock,
         }
     }
+
+    fn text(&self) -> String {
+        format!(
+            "one AES at a time, {} jobs, {} from stock\n  to its end     {}\n  to its result  {}\n  {:.1} ms of processor time at all parties",
+            self.jobs,
+            self.from_stock,
+            self.done_ms.line(),
+            self.result_ms.line(),
+            self.cpu_ms
+        )
+    }
 }
 
 /// Small jobs side by side.
@@ -93,6 +104,18 @@ impl Rated {
             from_stock: used.from_stock,
         }
     }
+
+    fn text(&self) -> String {
+        format!(
+            "{} small jobs, {} from stock, {} in flight: {:.0} a second\n  to the result  {}\n  {:.1} ms of processor time at all parties",
+            self.jobs,
+            self.from_stock,
+            self.in_flight,
+            self.jobs_per_second,
+            self.result_ms.line(),
+            self.cpu_ms
+        )
+    }
 }
 
 /// A large job.
@@ -118,6 +141,18 @@ impl Large {
             alone_and_gates_per_second: and_gates as f64 / alone.max(1e-9),
             percent: 100.0 * alone / service.max(1e-9),
         }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            "a job of {} ANDs: {:.2} s, {} ANDs/s; without services {:.2} s, {} ANDs/s; that is {:.0} %",
+            grouped(self.and_gates),
+            self.service_seconds,
+            grouped(self.service_and_gates_per_second as u64),
+            self.alone_seconds,
+            grouped(self.alone_and_gates_per_second as u64),
+            self.percent
+        )
     }
 }
 
@@ -169,6 +204,34 @@ impl Memory {
             flat: growth_bytes <= FLAT,
         }
     }
+
+    fn text(&self) -> String {
+        let mut text = format!(
+            "{} small jobs more: {:.0} a second; memory, MB by party\n",
+            grouped(self.jobs),
+            self.jobs_per_second
+        );
+        let every = (self.looks.len() / 10).max(1);
+        for look in self.looks.iter().skip(every - 1).step_by(every) {
+            let bytes = look
+                .bytes
+                .iter()
+                .map(|bytes| format!("{:8.1}", *bytes as f64 / 1e6));
+            let _ = writeln!(
+                text,
+                "  {:>9} jobs {}",
+                grouped(look.jobs),
+                bytes.collect::<String>()
+            );
+        }
+        let _ = write!(
+            text,
+            "  memory {}: {:+.1} MB from the second quarter to the last",
+            if self.flat { "is flat" } else { "GROWS" },
+            self.growth_bytes as f64 / 1e6
+        );
+        text
+    }
 }
 
 /// From the start of a process to readiness, with the other parties up.
@@ -180,9 +243,23 @@ pub(super) struct Restart {
     pub(super) seconds: Vec<f64>,
 }
 
+impl Restart {
+    fn text(&self) -> String {
+        let seconds: Vec<String> = self
+            .seconds
+            .iter()
+            .map(|seconds| format!("{seconds:.2} s"))
+            .collect();
+        format!(
+            "from start to ready after a kill, with {} jobs in the database: {}",
+            grouped(self.jobs),
+            seconds.join(", ")
+        )
+    }
+}
+
 impl Report {
     /// As text.
-    #[allow(clippy::too_many_lines, reason = "one story, told in order")]
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{}\n{} services on this machine, protocol {}; each job submitted, followed and fetched over HTTP, parties joined by TLS, \
@@ -191,79 +268,16 @@ impl Report {
             self.parties,
             self.protocol
         );
-        let latency = &self.latency;
-        let _ = writeln!(
-            text,
-            "one AES at a time, {} jobs, {} from stock\n  to its end     {}\n  to its result  {}\n  {:.1} ms of processor time at all parties",
-            latency.jobs,
-            latency.from_stock,
-            latency.done_ms.line(),
-            latency.result_ms.line(),
-            latency.cpu_ms
-        );
-        if let Some(rate) = &self.rate {
-            let _ = writeln!(
-                text,
-                "{} small jobs, {} from stock, {} in flight: {:.0} a second\n  to the result  {}\n  {:.1} ms of processor time at all parties",
-                rate.jobs,
-                rate.from_stock,
-                rate.in_flight,
-                rate.jobs_per_second,
-                rate.result_ms.line(),
-                rate.cpu_ms
-            );
+        let parts = [
+            Some(self.latency.text()),
+            self.rate.as_ref().map(Rated::text),
+            self.large.as_ref().map(Large::text),
+            self.memory.as_ref().map(Memory::text),
+            Some(self.restart.text()),
+        ];
+        for part in parts.into_iter().flatten() {
+            let _ = writeln!(text, "{part}");
         }
-        if let Some(large) = &self.large {
-            let _ = writeln!(
-                text,
-                "a job of {} ANDs: {:.2} s, {} ANDs/s; without services {:.2} s, {} ANDs/s; that is {:.0} %",
-                grouped(large.and_gates),
-                large.service_seconds,
-                grouped(large.service_and_gates_per_second as u64),
-                large.alone_seconds,
-                grouped(large.alone_and_gates_per_second as u64),
-                large.percent
-            );
-        }
-        if let Some(memory) = &self.memory {
-            let _ = writeln!(
-                text,
-                "{} small jobs more: {:.0} a second; memory, MB by party",
-                grouped(memory.jobs),
-                memory.jobs_per_second
-            );
-            let every = (memory.looks.len() / 10).max(1);
-            for look in memory.looks.iter().skip(every - 1).step_by(every) {
-                let bytes = look
-                    .bytes
-                    .iter()
-                    .map(|bytes| format!("{:8.1}", *bytes as f64 / 1e6));
-                let _ = writeln!(
-                    text,
-                    "  {:>9} jobs {}",
-                    grouped(look.jobs),
-                    bytes.collect::<String>()
-                );
-            }
-            let _ = writeln!(
-                text,
-                "  memory {}: {:+.1} MB from the second quarter to the last",
-                if memory.flat { "is flat" } else { "GROWS" },
-                memory.growth_bytes as f64 / 1e6
-            );
-        }
-        let seconds: Vec<String> = self
-            .restart
-            .seconds
-            .iter()
-            .map(|seconds| format!("{seconds:.2} s"))
-            .collect();
-        let _ = writeln!(
-            text,
-            "from start to ready after a kill, with {} jobs in the database: {}",
-            grouped(self.restart.jobs),
-            seconds.join(", ")
-        );
         text
     }
 }
