@@ -9,7 +9,9 @@
 //! 5. `Core::open`; of `Peers`: what is known of one peer; of `RunningJob`: its end; of `Monitor`: counts and
 //!    alarms; of `Scheduler`: its flag and its count. While one of these is held, no other is taken.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
+pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// Locks, whether or not a thread has panicked that held it: the service goes on.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -19,6 +19,7 @@ use crate::message::LEADER;
 use crate::message::Message;
 use crate::queue::{Limits, Waiting};
 use crate::running_job::RunningJob;
+use crate::scheduler::RunGuard;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
@@ -82,19 +83,19 @@ impl Core {
     /// Begins what can begin.
     pub(crate) fn start_jobs(self: &Arc<Self>) {
         loop {
-            let next = if self.me() == LEADER {
+            let next = self.scheduler.take_next(|queue| {
+                if self.me() != LEADER {
+                    return queue.next_called();
+                }
                 // Who is lost after this has its jobs stopped: by then the scheduler says which.
-                let mut scheduler = self.scheduler.queue();
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
-                scheduler.next_led(Instant::now(), &limits)
-            } else {
-                self.scheduler.queue().next_called()
-            };
-            let Some((waiting, running)) = next else {
+                queue.next_led(Instant::now(), &limits)
+            });
+            let Some((waiting, running, guard)) = next else {
                 return;
             };
-            self.launch(waiting, &running);
+            self.launch(waiting, &running, guard);
         }
     }
 
@@ -108,8 +109,7 @@ impl Core {
         hello.map(|hello| hello.limits)
     }
 
-    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>) {
-        let guard = self.scheduler.guard_run();
+    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>, guard: RunGuard) {
         let (core, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
             let _guard = guard;
