@@ -7,9 +7,9 @@ use cenote_service::job::{Digest, Job, JobId, StateName, Verdict};
 use cenote_service::live::Happened;
 use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
-use crate::data::{Folder, Posted};
 use crate::locks::lock;
 use crate::monitor::Monitor;
+use crate::own_data::OwnData;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
 use crate::programs::Programs;
@@ -24,10 +24,9 @@ pub(crate) struct Core {
     pub(crate) since: Timestamp,
     pub(crate) database: Database,
     pub(crate) jobs: Jobs,
-    pub(crate) key: ResultKey,
+    pub(crate) key: Arc<ResultKey>,
     pub(crate) programs: Programs,
-    pub(crate) data: Folder,
-    pub(crate) posted: Posted,
+    pub(crate) data: OwnData,
     pub(crate) policy: Arc<PolicyInForce>,
     pub(crate) against: Arc<AgainstPeers>,
     pub(crate) monitor: Arc<Monitor>,
@@ -38,8 +37,6 @@ pub(crate) struct Core {
     pub(crate) open: Mutex<BTreeMap<JobId, OpenJob>>,
     /// One approval at a time: its posted values and its record belong together.
     pub(crate) approving: Mutex<()>,
-    /// The tables of one approval at a time are tried: that takes memory.
-    pub(crate) trying: Mutex<()>,
 }
 
 /// An unfinished job, in short.

@@ -1,18 +1,15 @@
 //! Decisions on jobs, of this party and as peers tell theirs.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cenote::PartyId;
-use cenote::query;
 use cenote_service::audit::Actor;
 use cenote_service::job::{
-    Binding, FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled,
+    FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled,
 };
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
 use cenote_service::{Error, Policy, Result, Timestamp};
-use zeroize::Zeroizing;
 
 use crate::compiled::{Compiled, Work};
 use crate::core::Core;
@@ -45,13 +42,13 @@ impl Core {
     /// Lets the policy decide on a job that this party has not decided on.
     pub(crate) fn rule(self: &Arc<Self>, job: &Job, compiled: &Compiled) -> Result<Job> {
         let id = job.proposal.id;
-        let mut binding = self.usual_binding(&job.proposal);
-        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) {
+        let mut binding = self.data.usual_binding(&job.proposal);
+        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.data.rules_of_tables()?) {
             if let Err(error) = rules.check(PartyId(self.me()), query.job().query()) {
                 return self.declines(id, error.to_string());
             }
             // A person may know other data for it.
-            binding = binding.filter(|binding| self.check_tables(compiled, binding).is_ok());
+            binding = binding.filter(|binding| self.data.check_tables(compiled, binding).is_ok());
         }
         let Some(binding) = binding else {
             // Without data nothing can be approved; a rule may still decline.
@@ -75,7 +72,7 @@ impl Core {
                 binding: binding.clone(),
                 ..Approval::default()
             };
-            if let Err(error) = self.try_tables(id, compiled, &approval) {
+            if let Err(error) = self.data.try_tables(id, compiled, &approval) {
                 return self.declines(id, error.to_string());
             }
         }
@@ -120,7 +117,7 @@ impl Core {
     ) -> Option<Rules> {
         match &compiled.work {
             Work::Circuit { .. } => Some(Rules {
-                binding: self.usual_binding(proposal)?,
+                binding: self.data.usual_binding(proposal)?,
                 policy: policy.clone(),
                 size: compiled.size,
             }),
@@ -128,38 +125,15 @@ impl Core {
         }
     }
 
-    /// The data that goes with this party's inputs by their names, if there is some for each.
-    fn usual_binding(&self, proposal: &Proposal) -> Option<Vec<Binding>> {
-        let mine = proposal.inputs.iter().filter(|input| input.owner == self.me());
-        mine.map(|input| {
-            Some(Binding::new(
-                input.name.clone(),
-                Source::Data(self.data.named_as(&input.name)?),
-            ))
-        })
-        .collect()
-    }
-
     /// This party takes part in a job.
     pub(crate) fn approve(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
         let compiled = self.program_of(&job)?;
-        self.check_data(&compiled, &approval)?;
-        let approval = self.marked(approval)?;
-        self.try_tables(id, &compiled, &approval)?;
+        self.data.check_data(&compiled, &approval)?;
+        let approval = self.data.marked(approval)?;
+        self.data.try_tables(id, &compiled, &approval)?;
         self.take_part(id, approval, by)
-    }
-
-    /// The approval with the files that it is of, as they are now.
-    pub(crate) fn marked(&self, mut approval: Approval) -> Result<Approval> {
-        for bound in &mut approval.binding {
-            bound.file = match &bound.source {
-                Source::Data(name) => Some(self.data.mark(name).map_err(Error::Approval)?),
-                Source::Posted => None,
-            };
-        }
-        Ok(approval)
     }
 
     /// Sees that this party has not decided on a job.
@@ -183,7 +157,7 @@ impl Core {
         let posted = match approval.posted.is_empty() {
             true => None,
             false => {
-                let posted = self.posted.put(&self.key, id, &approval.posted);
+                let posted = self.data.posted.put(id, &approval.posted);
                 Some(posted.map_err(Error::Approval)?)
             }
         };
@@ -199,7 +173,7 @@ impl Core {
             Err(_) => {
                 // Those of another approval stay: it may have taken effect after all.
                 if let Some(posted) = posted {
-                    self.posted.remove_one(id, posted);
+                    self.data.posted.remove_one(id, posted);
                 }
             }
         }
@@ -207,103 +181,6 @@ impl Core {
         let job = decided?;
         self.decided(&job);
         Ok(job)
-    }
-
-    /// What may be asked of this party's tables, whoever approves it, if that is limited.
-    pub(crate) fn rules_of_tables(&self) -> Result<Option<query::Policy>> {
-        let rules = self
-            .settings
-            .tables
-            .as_deref()
-            .map(query::Policy::load)
-            .transpose();
-        rules.map_err(|error| Error::Approval(error.to_string()))
-    }
-
-    /// Sees that a query may be asked of this party's tables, with the data that is bound to them.
-    pub(crate) fn check_tables(&self, compiled: &Compiled, binding: &[Binding]) -> Result<()> {
-        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
-            return Ok(());
-        };
-        let refused = |error: cenote::Error| Error::Approval(error.to_string());
-        rules
-            .check(PartyId(self.me()), query.job().query())
-            .map_err(refused)?;
-        let mine = |bound: &&Binding| {
-            let mut inputs = compiled.inputs.iter();
-            inputs.any(|input| input.owner == self.me() && input.name == bound.input)
-        };
-        for bound in binding.iter().filter(mine) {
-            let data = match &bound.source {
-                Source::Data(name) => Some(name.as_str()),
-                Source::Posted => None,
-            };
-            let usual = self.data.named_as(&bound.input);
-            rules
-                .check_data(&bound.input, data, usual.as_deref())
-                .map_err(refused)?;
-        }
-        Ok(())
-    }
-
-    /// Counts a query among the answers of today, once.
-    pub(crate) fn count_answer(&self, id: JobId, compiled: &Compiled) -> Result<()> {
-        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
-            return Ok(());
-        };
-        rules
-            .count(PartyId(self.me()), query.job().query(), Some(&id.to_string()))
-            .map_err(|error| Error::Approval(error.to_string()))
-    }
-
-    /// Sees that this party's tables of a query keep what the job declares of them. It is counted as an answer before the tables are read: whoever
-    /// proposed it sees by what this party decides how that went.
-    pub(crate) fn try_tables(&self, id: JobId, compiled: &Compiled, approval: &Approval) -> Result<()> {
-        let Work::Query(query) = &compiled.work else {
-            return Ok(());
-        };
-        self.count_answer(id, compiled)?;
-        let _turn = lock(&self.trying);
-        let posted = |name: &str| approval.posted.get(name).cloned().map(Zeroizing::new);
-        let tables = self
-            .read_tables(&approval.binding, compiled, query, posted)
-            .map_err(|fault| Error::Approval(fault.reason))?;
-        query
-            .rehearse(&tables)
-            .map_err(|error| Error::Approval(error.to_string()))
-    }
-
-    /// Sees that this party can take part with what is given: a query may be asked, named data is there, and posted values fit. Named data
-    /// is not read.
-    pub(crate) fn check_data(&self, compiled: &Compiled, approval: &Approval) -> Result<()> {
-        self.check_tables(compiled, &approval.binding)?;
-        let mut posted: BTreeMap<&str, &str> = approval
-            .posted
-            .iter()
-            .map(|(name, text)| (name.as_str(), text.as_str()))
-            .collect();
-        for bound in &approval.binding {
-            match &bound.source {
-                Source::Data(name) => self.data.check(name).map_err(Error::Approval)?,
-                Source::Posted => {
-                    let text = posted.remove(bound.input.as_str()).ok_or_else(|| {
-                        Error::Approval(format!(
-                            "the values of input {:?} are not posted with it",
-                            bound.input
-                        ))
-                    })?;
-                    compiled
-                        .check_posted(self.me(), &bound.input, text)
-                        .map_err(Error::Approval)?;
-                }
-            }
-        }
-        match posted.keys().next() {
-            None => Ok(()),
-            Some(name) => Err(Error::Approval(format!(
-                "values are posted for {name:?}, which is not bound to posted values"
-            ))),
-        }
     }
 
     /// This party has decided on a job: the others are told, and the job goes on.

@@ -76,6 +76,7 @@ impl Live for Node {
     fn data(&self) -> Result<Vec<Data>> {
         self.core
             .data
+            .folder
             .list()
             .map_err(|error| Error::Database(format!("the folder of data cannot be read: {error}")))
     }

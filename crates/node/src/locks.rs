@@ -2,7 +2,7 @@
 //!
 //! Each lock belongs to one part, which alone names it. Whoever holds one of these locks takes only such as come later in this list:
 //!
-//! 1. `Core::approving`, `Core::trying`
+//! 1. `Core::approving`; of `OwnData`: the turn of trying tables
 //! 2. of `PolicyInForce`: the policy
 //! 3. of `Stock`: the turn of counting, then its state
 //! 4. of `Scheduler`: the queue

@@ -16,10 +16,10 @@ use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp, Tokens};
 
 use crate::core::Core;
 
-use crate::data::{Folder, Posted};
 use crate::dispatch::{Ears, workers};
 use crate::error::Error;
 use crate::monitor::Monitor;
+use crate::own_data::OwnData;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
 use crate::programs::Programs;
@@ -63,6 +63,7 @@ impl Node {
         )?;
         let folder = |name: &str| settings.folder.join(name);
         let jobs = Jobs::new(database.clone(), JobSettings::new(settings.me));
+        let key = Arc::new(ResultKey::open(database.folder())?);
         let monitor = Arc::new(Monitor::default());
         let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
         let scheduler = Arc::new(Scheduler::new(settings.me, settings.limits()));
@@ -78,10 +79,9 @@ impl Node {
         let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
         let core = Arc::new(Core {
             since: now,
-            key: ResultKey::open(database.folder())?,
             programs: Programs::open(&folder("programs"), settings.me).map_err(Error::Machine)?,
-            data: Folder::open(&settings.data).map_err(Error::Machine)?,
-            posted: Posted::open(&folder("posted")).map_err(Error::Machine)?,
+            data: OwnData::open(&settings, Arc::clone(&key)).map_err(Error::Machine)?,
+            key,
             policy,
             against,
             peers,
@@ -90,7 +90,6 @@ impl Node {
             stock: Arc::new(stock),
             open: Mutex::new(BTreeMap::new()),
             approving: Mutex::default(),
-            trying: Mutex::default(),
             database,
             jobs,
             settings,
@@ -217,7 +216,7 @@ impl Core {
         failed.iter().for_each(|job| self.changed(job));
         open.iter().for_each(|job| self.remember(job));
         let waits = |id| open.iter().any(|job| job.proposal.id == id);
-        self.posted.keep(waits);
+        self.data.posted.keep(waits);
         Ok(open)
     }
 

@@ -79,9 +79,9 @@ impl Core {
         };
         let approval = submission.approval.map(|approval| {
             // A job that cannot be approved is not proposed either.
-            self.check_data(&compiled, &approval)?;
-            let approval = self.marked(approval)?;
-            self.try_tables(proposal.id, &compiled, &approval)?;
+            self.data.check_data(&compiled, &approval)?;
+            let approval = self.data.marked(approval)?;
+            self.data.try_tables(proposal.id, &compiled, &approval)?;
             Ok::<_, Error>(approval)
         });
         let approval = approval.transpose()?;

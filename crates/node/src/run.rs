@@ -144,7 +144,8 @@ impl Core {
             self.peers
                 .tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
-        let found = self.found(id);
+        let binding = self.jobs.get(id).map_or_else(|_| Vec::new(), |job| job.binding);
+        let found = self.data.found(binding);
         let starting = self
             .jobs
             .begin_start(id, found, &self.policy.read(), Timestamp::now());
@@ -281,7 +282,7 @@ impl Core {
                 running.stop(kind, reason);
             }
         }
-        self.posted.remove(id);
+        self.data.posted.remove(id);
         // Others may have waited behind it.
         self.scheduler.start_ready();
     }
