@@ -238,7 +238,7 @@ impl Core {
     }
 
     /// A peer says something of a job.
-    pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote, message: Message) {
+    pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote) {
         if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
             let running = self.scheduler.queue().running(id);
             if running.is_some_and(|running| from < running.parties && running.hear(from, &says)) {
@@ -246,13 +246,13 @@ impl Core {
             }
         }
         // A word on what is not known is not worth a write.
-        if !lock(&self.open).contains_key(&id) && matches!(self.jobs.get(id), Err(Error::NoJob(_))) {
+        if !self.open.contains(id) && matches!(self.jobs.get(id), Err(Error::NoJob(_))) {
             let Some(peer) = self.peers.get(from) else { return };
-            peer.known().keep_early(id, message);
+            peer.known().keep_early(id, says);
             // Its proposal may have been recorded meanwhile.
-            if lock(&self.open).contains_key(&id) {
+            if self.open.contains(id) {
                 let early = peer.known().take_early(id);
-                early.into_iter().for_each(|message| self.obey(from, message));
+                early.into_iter().for_each(|says| self.hear(from, id, says));
             }
             return;
         }

@@ -28,6 +28,7 @@ mod message;
 mod monitor;
 mod names;
 mod node;
+mod open_jobs;
 mod own_data;
 mod peer;
 mod peers;

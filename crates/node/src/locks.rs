@@ -6,7 +6,7 @@
 //! 2. of `PolicyInForce`: the policy
 //! 3. of `Stock`: the turn of counting, then its state
 //! 4. of `Scheduler`: the queue
-//! 5. `Core::open`; of `Peers`: what is known of one peer; of `RunningJob`: its end; of `Monitor`: counts and
+//! 5. of `OpenJobs`: all of them; of `Peers`: what is known of one peer; of `RunningJob`: its end; of `Monitor`: counts and
 //!    alarms; of `Scheduler`: its flag and its count. While one of these is held, no other is taken.
 
 use std::sync::PoisonError;

@@ -1,6 +1,5 @@
 //! A service, from its start to its end.
 
-use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -19,6 +18,7 @@ use crate::core::Core;
 use crate::dispatch::{Ears, workers};
 use crate::error::Error;
 use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
 use crate::own_data::OwnData;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
@@ -82,13 +82,13 @@ impl Node {
             programs: Programs::open(&folder("programs"), settings.me).map_err(Error::Machine)?,
             data: OwnData::open(&settings, Arc::clone(&key)).map_err(Error::Machine)?,
             key,
+            open: OpenJobs::new(settings.me, jobs.clone(), Arc::clone(&monitor)),
             policy,
             against,
             peers,
             monitor,
             scheduler,
             stock: Arc::new(stock),
-            open: Mutex::new(BTreeMap::new()),
             approving: Mutex::default(),
             database,
             jobs,
@@ -214,7 +214,7 @@ impl Core {
     fn resume(self: &Arc<Self>) -> Result<Vec<Job>, Error> {
         let (failed, open) = self.jobs.restart(Timestamp::now())?;
         failed.iter().for_each(|job| self.changed(job));
-        open.iter().for_each(|job| self.remember(job));
+        open.iter().for_each(|job| self.open.remember(job));
         let waits = |id| open.iter().any(|job| job.proposal.id == id);
         self.data.posted.keep(waits);
         Ok(open)

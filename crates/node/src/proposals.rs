@@ -1,6 +1,5 @@
 //! Jobs that are proposed: here, or by a peer.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,8 +11,7 @@ use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::Compiled;
-use crate::core::{Core, OpenJob};
-use crate::locks::lock;
+use crate::core::Core;
 use crate::message::Message;
 use crate::peer::Piece;
 
@@ -118,7 +116,7 @@ impl Core {
     }
 
     fn propose_to_peers(&self, job: &Job) {
-        self.remember(job);
+        self.open.remember(job);
         let proposal = Box::new(job.proposal.clone());
         self.peers
             .tell_all(job.proposal.parties, &Message::Propose { proposal });
@@ -160,7 +158,7 @@ impl Core {
 
     /// Keeps a program, and those that unfinished jobs need.
     fn keep(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|open| open.program).collect();
+        let needed = self.open.programs();
         self.programs.keep(compiled, |digest| needed.contains(&digest))
     }
 
@@ -244,7 +242,7 @@ impl Core {
         match self.check_taken(&proposal, compiled) {
             Ok(()) => {}
             // Its outcome may not have been recorded here yet.
-            Err(error @ Error::NoKept { job, .. }) if lock(&self.open).contains_key(&job) => {
+            Err(error @ Error::NoKept { job, .. }) if self.open.contains(job) => {
                 return self.put_off(from, &proposal, &error.to_string());
             }
             Err(error @ (Error::NoKept { .. } | Error::Proposal(_))) => {
@@ -278,14 +276,14 @@ impl Core {
             }
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         };
-        self.remember(&noted.job);
+        self.open.remember(&noted.job);
         if let Err(error) = self.ruled(noted, compiled) {
             tracing::warn!(job = %id, %error, "the policy could not decide; a person has to");
         }
         for party in 0..proposal.parties {
             let early = self.peers.get(party).map(|peer| peer.known().take_early(id));
-            for message in early.into_iter().flatten() {
-                self.obey(party, message);
+            for says in early.into_iter().flatten() {
+                self.hear(party, id, says);
             }
         }
     }
@@ -318,10 +316,7 @@ impl Core {
     /// A peer wants a program from a byte on.
     pub(crate) fn send_piece(&self, to: u8, program: Digest, at: u64) {
         let Some(peer) = self.peers.get(to) else { return };
-        let known = lock(&self.open)
-            .values()
-            .any(|open| to < open.parties && open.program == program);
-        if !known || !peer.known().pieces.take(Instant::now()) {
+        if !self.open.is_known_to(to, program) || !peer.known().pieces.take(Instant::now()) {
             return;
         }
         let piece = match self.programs.piece(program, at) {
@@ -387,8 +382,7 @@ impl Core {
 
     /// A program has come that open jobs may have been without.
     fn has_come(self: &Arc<Self>, compiled: &Compiled) {
-        let of_program = |(id, open): (&JobId, &OpenJob)| (open.program == compiled.digest).then_some(*id);
-        let waiting: Vec<JobId> = lock(&self.open).iter().filter_map(of_program).collect();
+        let waiting = self.open.of_program(compiled.digest);
         if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
             return;
         }

@@ -14,7 +14,6 @@ use crate::compiled::Compiled;
 use crate::core::Core;
 use crate::decisions::failed;
 use crate::failure::Fault;
-use crate::locks::lock;
 use crate::message::LEADER;
 use crate::message::Message;
 use crate::queue::{Limits, Waiting};
@@ -56,7 +55,7 @@ impl Core {
             wanted,
         });
         // It may have ended meanwhile.
-        if !lock(&self.open).contains_key(&id) {
+        if !self.open.contains(id) {
             self.scheduler.queue().remove(id);
         }
         self.scheduler.start_ready();
@@ -70,7 +69,7 @@ impl Core {
                     self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
                 }
                 // It may have ended meanwhile.
-                if !lock(&self.open).contains_key(&id) {
+                if !self.open.contains(id) {
                     self.scheduler.queue().remove(id);
                 }
                 self.scheduler.start_ready();
@@ -245,9 +244,7 @@ impl Core {
     /// Joins the others of a job that begins. Nothing of this party's data is touched.
     fn meet(&self, id: JobId, running: &RunningJob) -> Result<(Arc<Compiled>, Connections), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
-        let open = lock(&self.open)
-            .get(&id)
-            .map(|open| (open.program, open.deadline));
+        let open = self.open.program_and_deadline(id);
         let (program, deadline) = open.ok_or_else(|| internal(Error::NoJob(id)))?;
         let compiled = self.program(program).map_err(internal)?;
         let wires = self

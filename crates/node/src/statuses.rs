@@ -5,7 +5,6 @@ use std::sync::Arc;
 use cenote_service::job::{Remote, State, StateName};
 
 use crate::core::Core;
-use crate::locks::lock;
 use crate::message::{JobStatus, Message, STATUSES, VERSION};
 use crate::peer::Greeting;
 
@@ -39,19 +38,7 @@ impl Core {
     /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
     pub(crate) fn tell_statuses(&self, peer: u8) {
         self.stock.tell_levels(peer);
-        let statuses: Vec<JobStatus> = lock(&self.open)
-            .iter()
-            .filter(|(_, open)| peer < open.parties)
-            .map(|(job, open)| JobStatus {
-                job: *job,
-                proposal: open.proposal,
-                proposer: open.proposer,
-                state: open.state,
-                approved: open.approved,
-                deadline: open.deadline,
-            })
-            .collect();
-        for jobs in statuses.chunks(STATUSES) {
+        for jobs in self.open.statuses_for(peer).chunks(STATUSES) {
             self.peers.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
         }
         let all_running = self.scheduler.queue().all_running();
@@ -87,12 +74,7 @@ impl Core {
         }
         if status.approved && known.state.name() == StateName::Proposed {
             let proposal = status.proposal;
-            self.hear(
-                from,
-                id,
-                Remote::Approve { proposal },
-                Message::Approve { job: id, proposal },
-            );
+            self.hear(from, id, Remote::Approve { proposal });
         }
     }
 
