@@ -77,7 +77,7 @@ impl Core {
                 Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
             })?;
         let (me, kept) = (PartyId(self.me()), circuit.keeping());
-        let shares = self.shares_for(job, kept, program.lanes())?;
+        let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
         inputs.extend(held);
         let party = Party {

@@ -2,18 +2,22 @@
 
 use std::sync::{Arc, Mutex};
 
-use cenote_service::job::Job;
+use cenote_service::audit::Event;
+use cenote_service::job::Settings as JobSettings;
 use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
+use crate::error::Error;
+use crate::kept::KeptValues;
 use crate::monitor::Monitor;
 use crate::open_jobs::OpenJobs;
 use crate::own_data::OwnData;
 use crate::peers::Peers;
-use crate::policy::PolicyInForce;
+use crate::policy::{self, PolicyInForce};
 use crate::programs::Programs;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Stock;
+use crate::transitions::Transitions;
 use crate::unsettled::AgainstPeers;
 
 /// A service.
@@ -23,29 +27,93 @@ pub(crate) struct Core {
     pub(crate) database: Database,
     pub(crate) jobs: Jobs,
     pub(crate) key: Arc<ResultKey>,
-    pub(crate) programs: Programs,
-    pub(crate) data: OwnData,
+    pub(crate) programs: Arc<Programs>,
+    pub(crate) kept: Arc<KeptValues>,
+    pub(crate) data: Arc<OwnData>,
     pub(crate) policy: Arc<PolicyInForce>,
     pub(crate) against: Arc<AgainstPeers>,
     pub(crate) monitor: Arc<Monitor>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) stock: Arc<Stock>,
-    pub(crate) open: OpenJobs,
+    pub(crate) transitions: Arc<Transitions>,
+    pub(crate) open: Arc<OpenJobs>,
     /// One approval at a time: its posted values and its record belong together.
     pub(crate) approving: Mutex<()>,
 }
 
 impl Core {
-    pub(crate) fn me(&self) -> u8 {
-        self.settings.me
+    /// Opens the record and the folders of a service, and puts its parts together.
+    ///
+    /// # Errors
+    /// Where the folder is in use, or the record, the policy or a folder cannot be used.
+    pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
+        let me = settings.me;
+        let database = Database::open(&settings.folder, &settings.database)?;
+        let policy = policy::read(&settings)?;
+        let since = Timestamp::now();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        database.audit(since, Event::Started { version })?;
+        let digest = policy.digest();
+        database.audit(since, Event::Policy { digest })?;
+        let jobs = Jobs::new(database.clone(), JobSettings::new(me));
+        let key = Arc::new(ResultKey::open(database.folder())?);
+        let monitor = Arc::new(Monitor::default());
+        let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
+        let scheduler = Arc::new(Scheduler::new(me, settings.limits()));
+        let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
+        let against = Arc::new(AgainstPeers {
+            me,
+            database: database.clone(),
+            jobs: jobs.clone(),
+            policy: Arc::clone(&policy),
+            peers: Arc::clone(&peers),
+            monitor: Arc::clone(&monitor),
+        });
+        let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
+        let stock = Arc::new(stock);
+        let programs = Programs::open(&settings.folder.join("programs"), me);
+        let programs = Arc::new(programs.map_err(Error::Machine)?);
+        let data = OwnData::open(&settings, Arc::clone(&key));
+        let data = Arc::new(data.map_err(Error::Machine)?);
+        let kept = Arc::new(KeptValues {
+            jobs: jobs.clone(),
+            key: Arc::clone(&key),
+        });
+        let open = Arc::new(OpenJobs::new(me, jobs.clone(), Arc::clone(&monitor)));
+        let transitions = Arc::new(Transitions {
+            me,
+            jobs: jobs.clone(),
+            programs: Arc::clone(&programs),
+            kept: Arc::clone(&kept),
+            data: Arc::clone(&data),
+            open: Arc::clone(&open),
+            peers: Arc::clone(&peers),
+            scheduler: Arc::clone(&scheduler),
+            stock: Arc::clone(&stock),
+        });
+        Ok(Core {
+            settings,
+            since,
+            database,
+            jobs,
+            key,
+            programs,
+            kept,
+            data,
+            policy,
+            against,
+            monitor,
+            peers,
+            scheduler,
+            stock,
+            open,
+            transitions,
+            approving: Mutex::default(),
+        })
     }
 
-    /// A job has changed: what shows it is told, and what it held is freed if it has ended.
-    pub(crate) fn changed(self: &Arc<Self>, job: &Job) {
-        self.open.note(job);
-        if !job.state.name().is_open() {
-            self.ended(job);
-        }
+    pub(crate) fn me(&self) -> u8 {
+        self.settings.me
     }
 }

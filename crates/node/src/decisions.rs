@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use cenote::PartyId;
 use cenote_service::audit::Actor;
-use cenote_service::job::{
-    FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled,
-};
+use cenote_service::job::{Job, JobId, Proposal, Remote, Rules, Source, State, Unsettled};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
 use cenote_service::{Error, Policy, Result, Timestamp};
 
 use crate::compiled::{Compiled, Work};
 use crate::core::Core;
-use crate::failure;
 use crate::locks::lock;
 use crate::message::Message;
 
@@ -129,7 +126,7 @@ impl Core {
     pub(crate) fn approve(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
-        let compiled = self.program_of(&job)?;
+        let compiled = self.programs.of_job(&job)?;
         self.data.check_data(&compiled, &approval)?;
         let approval = self.data.marked(approval)?;
         self.data.try_tables(id, &compiled, &approval)?;
@@ -185,56 +182,11 @@ impl Core {
 
     /// This party has decided on a job: the others are told, and the job goes on.
     pub(crate) fn decided(self: &Arc<Self>, job: &Job) {
-        if let Some(word) = self.word_on(job) {
+        if let Some(word) = self.transitions.word_on(job) {
             self.peers.tell_all(job.proposal.parties, &word);
         }
-        self.changed(job);
-        self.queue_approved(job);
-    }
-
-    /// What this party says of its decision on a job.
-    pub(crate) fn word_on(&self, job: &Job) -> Option<Message> {
-        let decision = job.decisions.get(usize::from(self.me()))?.as_ref()?;
-        let (id, proposal) = (job.proposal.id, job.digest);
-        Some(match decision.verdict {
-            cenote_service::job::Verdict::Approve => Message::Approve { job: id, proposal },
-            cenote_service::job::Verdict::Decline => Message::Decline {
-                job: id,
-                proposal,
-                // What its policy says is its own business.
-                reason: "it does not take part".into(),
-            },
-        })
-    }
-
-    /// Takes a job back.
-    pub(crate) fn cancel(self: &Arc<Self>, id: JobId, by: Actor) -> Result<Job> {
-        let job = self.jobs.cancel(id, by, Timestamp::now())?;
-        self.peers
-            .tell_all(job.proposal.parties, &Message::Cancel { job: id });
-        self.changed(&job);
-        Ok(job)
-    }
-
-    /// A job is to end here. One that runs is stopped, and is done all the same if it has its outputs by then.
-    pub(crate) fn give_up(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
-        let running = self.scheduler.queue().running(id);
-        if !running.is_some_and(|running| running.stop(kind, reason.clone())) {
-            self.fail(id, kind, reason);
-        }
-    }
-
-    /// A job fails here.
-    pub(crate) fn fail(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
-        match self.jobs.fail(id, kind, reason, Timestamp::now()) {
-            Ok(job) => {
-                self.peers.tell_all(job.proposal.parties, &failed(id, kind));
-                self.changed(&job);
-            }
-            // It has ended in another way meanwhile.
-            Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
-            Err(error) => tracing::error!(job = %id, %error, "a failure cannot be recorded"),
-        }
+        self.transitions.changed(job);
+        self.transitions.queue_approved(job);
     }
 
     /// A peer says something of a job.
@@ -259,12 +211,14 @@ impl Core {
         let approves = matches!(says, Remote::Approve { .. });
         match self.jobs.hear_and_queue(id, from, says, Timestamp::now()) {
             Ok(jobs) => {
-                jobs.iter().for_each(|job| self.changed(job));
+                jobs.iter().for_each(|job| self.transitions.changed(job));
                 if let Some(job) = jobs.last().filter(|job| job.state == State::Queued) {
-                    self.enqueue(job);
+                    self.transitions.enqueue(job);
                 }
             }
-            Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => self.tell_end(from, id),
+            Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => {
+                self.transitions.tell_end(from, id)
+            }
             // Said before, or nothing that it may say: nothing has changed.
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
             Err(error @ Error::OtherProposal { .. }) => {
@@ -282,56 +236,5 @@ impl Core {
                 }
             }
         }
-    }
-
-    /// A job that may have come into a state from which this party moves it on.
-    pub(crate) fn queue_approved(self: &Arc<Self>, job: &Job) {
-        if job.state.name() != StateName::Approved {
-            return;
-        }
-        let id = job.proposal.id;
-        match self.jobs.queue(id, Timestamp::now()) {
-            Ok(job) => {
-                self.changed(&job);
-                self.enqueue(&job);
-            }
-            Err(Error::NoTransition { .. }) => {}
-            Err(error) => tracing::error!(job = %id, %error, "a job cannot be queued; it is tried again"),
-        }
-    }
-
-    /// Tells a peer how a job ended that it believes open.
-    pub(crate) fn tell_end(&self, to: u8, id: JobId) {
-        let message = match self.jobs.get(id) {
-            Ok(job) => match &job.state {
-                // Whoever still runs it comes to its own end.
-                State::Done => return,
-                State::Declined { by, .. } if *by == self.me() => self.word_on(&job),
-                State::Cancelled { by } if *by == self.me() => Some(Message::Cancel { job: id }),
-                State::Declined { by, .. } => Some(ended(id, format!("party {by} has declined it"))),
-                State::Cancelled { by } => Some(ended(id, format!("party {by} has taken it back"))),
-                State::Failed(failure) => Some(failed(id, failure.kind)),
-                State::Proposed | State::Approved | State::Queued | State::Running => return,
-            },
-            Err(Error::NoJob(_)) => Some(ended(id, "it is not known there".into())),
-            Err(_) => return,
-        };
-        if let Some(message) = message {
-            self.peers.tell(to, &message);
-        }
-    }
-}
-
-/// Says that a job has failed, and no more of why than peers are told.
-pub(crate) fn failed(job: JobId, failure: FailKind) -> Message {
-    let reason = failure::words(failure).into();
-    Message::Fail { job, failure, reason }
-}
-
-fn ended(job: JobId, reason: String) -> Message {
-    Message::Fail {
-        job,
-        failure: FailKind::Peer,
-        reason,
     }
 }

@@ -248,7 +248,7 @@ impl Core {
                 failure: kind,
                 reason,
             } => self.hear(from, job, Remote::Fail { kind, reason }),
-            Message::Start { job, shelf } if from == LEADER => self.hear_start(from, job, shelf),
+            Message::Start { job, shelf } if from == LEADER => self.transitions.hear_start(from, job, shelf),
             Message::Levels { levels, lacks } => self.stock.hear_levels(from, levels, lacks),
             Message::Compare { shelf, items } => self.stock.hear_compare(from, shelf, &items),
             Message::Lacking { shelf, items } => self.stock.hear_lacking(from, shelf, &items),

@@ -44,6 +44,7 @@ mod settings;
 mod statuses;
 mod stock;
 mod tick;
+mod transitions;
 mod unsettled;
 pub mod wires;
 

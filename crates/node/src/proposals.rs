@@ -48,7 +48,7 @@ impl Core {
             files: submission.files,
         };
         let compiled = self.programs.read(bundle).map_err(Error::Proposal)?;
-        self.fits(&compiled).map_err(Error::Proposal)?;
+        self.transitions.fits(&compiled).map_err(Error::Proposal)?;
         if usize::from(compiled.parties()) > self.settings.names.len() {
             return Err(Error::Proposal(format!(
                 "protocol \"{}\" has {} parties, and this service has {}",
@@ -58,8 +58,8 @@ impl Core {
             )));
         }
         let now = Timestamp::now();
-        let takes = self.find_taken(&compiled)?;
-        self.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
+        let takes = self.kept.find_taken(&compiled)?;
+        self.kept.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
         let proposal = Proposal {
             id: JobId::of(self.me(), cenote_service::random()?),
             proposer: self.me(),
@@ -162,24 +162,6 @@ impl Core {
         self.programs.keep(compiled, |digest| needed.contains(&digest))
     }
 
-    /// Sees that a job can ever run here.
-    pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let memory = compiled.memory_at(self.me());
-        self.scheduler.queue().refusal(memory).map_or(Ok(()), Err)
-    }
-
-    /// The program of a job.
-    pub(crate) fn program_of(&self, job: &Job) -> Result<Arc<Compiled>> {
-        self.program(job.proposal.program.digest)
-    }
-
-    /// The program of this digest, which a job has.
-    pub(crate) fn program(&self, digest: Digest) -> Result<Arc<Compiled>> {
-        let program = self.programs.get(self.me(), digest).map_err(Error::Proposal)?;
-        program
-            .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
-    }
-
     /// A peer proposes a job.
     pub(crate) fn hear_proposal(self: &Arc<Self>, from: u8, proposal: Proposal) {
         if proposal.proposer != from {
@@ -191,11 +173,11 @@ impl Core {
         match self.jobs.get(proposal.id) {
             Ok(known) if known.digest == proposal.digest() => {
                 if known.state.name().is_open() {
-                    if let Some(word) = self.word_on(&known) {
+                    if let Some(word) = self.transitions.word_on(&known) {
                         self.peers.tell(from, &word);
                     }
                 } else {
-                    self.tell_end(from, proposal.id);
+                    self.transitions.tell_end(from, proposal.id);
                 }
                 return;
             }
@@ -239,7 +221,7 @@ impl Core {
         if let Err(reason) = checked {
             return self.refuse(from, &proposal, &reason);
         }
-        match self.check_taken(&proposal, compiled) {
+        match self.kept.check_taken(&proposal, compiled) {
             Ok(()) => {}
             // Its outcome may not have been recorded here yet.
             Err(error @ Error::NoKept { job, .. }) if self.open.contains(job) => {
@@ -251,7 +233,10 @@ impl Core {
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         }
         // What this machine has is nobody else's business.
-        let fits = self.fits(compiled).and_then(|()| self.has_room_to_keep(compiled));
+        let fits = self
+            .transitions
+            .fits(compiled)
+            .and_then(|()| self.kept.has_room_to_keep(compiled));
         if let Err(reason) = fits {
             if let Some(unsaid) = self.peers.line_on(from) {
                 tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal cannot be taken");

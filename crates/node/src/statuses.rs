@@ -59,7 +59,7 @@ impl Core {
                 if status.proposer == from {
                     self.peers.tell(from, &Message::Ask { job: id });
                 } else if status.proposer == self.me() {
-                    self.tell_end(from, id);
+                    self.transitions.tell_end(from, id);
                 }
                 return;
             }
@@ -70,7 +70,7 @@ impl Core {
             return;
         }
         if !known.state.name().is_open() {
-            return self.tell_end(from, id);
+            return self.transitions.tell_end(from, id);
         }
         if status.approved && known.state.name() == StateName::Proposed {
             let proposal = status.proposal;
@@ -85,16 +85,17 @@ impl Core {
             Ok(job) if matches!(job.state, State::Proposed) => {
                 let proposal = Box::new(job.proposal.clone());
                 self.peers.tell(from, &Message::Propose { proposal });
-                if let Some(word) = self.word_on(&job) {
+                if let Some(word) = self.transitions.word_on(&job) {
                     self.peers.tell(from, &word);
                 }
             }
             // It had approved it, and has lost its record of that.
             Ok(job) if job.state.name().is_open() => {
                 let reason = format!("party {from} does not know it any more");
-                self.give_up(id, cenote_service::job::FailKind::Peer, reason);
+                self.transitions
+                    .give_up(id, cenote_service::job::FailKind::Peer, reason);
             }
-            Ok(_) | Err(_) => self.tell_end(from, id),
+            Ok(_) | Err(_) => self.transitions.tell_end(from, id),
         }
     }
 }

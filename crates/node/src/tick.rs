@@ -112,20 +112,20 @@ impl Core {
             }
         }
         for (id, deadline) in run {
-            self.give_up(id, FailKind::Deadline, over(deadline));
+            self.transitions.give_up(id, FailKind::Deadline, over(deadline));
         }
         for running in all_running {
             if let Some((kind, reason)) = running.stopped_before_meeting()
                 && self.open.contains(running.job)
             {
-                self.fail(running.job, kind, reason);
+                self.transitions.fail(running.job, kind, reason);
             }
         }
         if !wait {
             return;
         }
         match self.jobs.expire(now) {
-            Ok(jobs) => jobs.iter().for_each(|job| self.changed(job)),
+            Ok(jobs) => jobs.iter().for_each(|job| self.transitions.changed(job)),
             Err(error) => tracing::error!(%error, "deadlines cannot be looked at"),
         }
     }
@@ -241,7 +241,7 @@ impl Core {
     pub(crate) fn look_at_record(self: &Arc<Self>) -> cenote_service::Result<()> {
         for id in self.open.all() {
             match self.jobs.get(id) {
-                Ok(job) if !job.state.name().is_open() => self.changed(&job),
+                Ok(job) if !job.state.name().is_open() => self.transitions.changed(&job),
                 Ok(_) => {}
                 Err(error) => tracing::error!(job = %id, %error, "an open job cannot be read"),
             }
@@ -276,7 +276,7 @@ impl Core {
     fn unstick(self: &Arc<Self>, job: &Job) {
         let id = job.proposal.id;
         if self.open.contains(id) {
-            self.changed(job);
+            self.transitions.changed(job);
         } else {
             self.open.remember(job);
         }
@@ -284,10 +284,11 @@ impl Core {
             return;
         }
         match job.state.name() {
-            StateName::Approved => self.queue_approved(job),
-            StateName::Queued if !self.scheduler.queue().has(id) => self.enqueue(job),
+            StateName::Approved => self.transitions.queue_approved(job),
+            StateName::Queued if !self.scheduler.queue().has(id) => self.transitions.enqueue(job),
             StateName::Running if self.scheduler.queue().running(id).is_none() => {
-                self.fail(id, FailKind::Internal, "its outcome could not be recorded".into());
+                self.transitions
+                    .fail(id, FailKind::Internal, "its outcome could not be recorded".into());
             }
             _ => {}
         }

@@ -153,7 +153,7 @@ fn what_waited_behind_a_job_that_is_taken_back_is_looked_at() {
     world.wait_for(id, StateName::Proposed);
     let core = stop_clocks(&world, 0);
     core.scheduler.wait_for_start(Duration::ZERO);
-    core.cancel(id, person()).expect("taken back");
+    core.transitions.cancel(id, person()).expect("taken back");
     assert!(core.scheduler.wait_for_start(Duration::ZERO));
 }
 
