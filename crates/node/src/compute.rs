@@ -70,12 +70,14 @@ impl Core {
         else {
             return Err(Fault::new(FailKind::Internal, "it is no circuit"));
         };
-        let posted = self.posted_for(job)?;
-        let mut inputs = self.read_inputs(&job.binding, compiled, posted, |index, source, name| {
-            Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
-        })?;
+        let posted = self.data.posted_for(job)?;
+        let mut inputs = self
+            .data
+            .read_inputs(&job.binding, compiled, posted, |index, source, name| {
+                Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
+            })?;
         let (me, kept) = (PartyId(self.me()), circuit.keeping());
-        let shares = self.shares_for(job, kept, program.lanes())?;
+        let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
         inputs.extend(held);
         let party = Party {
@@ -124,11 +126,12 @@ impl Core {
         running: &RunningJob,
     ) -> Result<JobResult, Fault> {
         // They may have changed since it was approved.
-        self.check_tables(compiled, &job.binding)
-            .and_then(|()| self.count_answer(job.proposal.id, compiled))
+        self.data
+            .check_tables(compiled, &job.binding)
+            .and_then(|()| self.data.count_answer(job.proposal.id, compiled))
             .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
-        let posted = self.posted_for(job)?;
-        let tables = self.read_tables(&job.binding, compiled, query, posted)?;
+        let posted = self.data.posted_for(job)?;
+        let tables = self.data.read_tables(&job.binding, compiled, query, posted)?;
         let run = query::Run {
             tables: &tables,
             also_agree: Agreed(job).terms(),

@@ -1,21 +1,23 @@
-//! A service: its parts, and its unfinished jobs. In which order its locks are taken says [`crate::locks`].
+//! A service: its parts. In which order its locks are taken says [`crate::locks`].
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use cenote_service::job::{Digest, Job, JobId, StateName, Verdict};
-use cenote_service::live::Happened;
+use cenote_service::audit::Event;
+use cenote_service::job::Settings as JobSettings;
 use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
-use crate::data::{Folder, Posted};
-use crate::locks::lock;
+use crate::error::Error;
+use crate::kept::KeptValues;
 use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
 use crate::peers::Peers;
-use crate::policy::PolicyInForce;
+use crate::policy::{self, PolicyInForce};
 use crate::programs::Programs;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Stock;
+use crate::transitions::Transitions;
 use crate::unsettled::AgainstPeers;
 
 /// A service.
@@ -24,99 +26,94 @@ pub(crate) struct Core {
     pub(crate) since: Timestamp,
     pub(crate) database: Database,
     pub(crate) jobs: Jobs,
-    pub(crate) key: ResultKey,
-    pub(crate) programs: Programs,
-    pub(crate) data: Folder,
-    pub(crate) posted: Posted,
+    pub(crate) key: Arc<ResultKey>,
+    pub(crate) programs: Arc<Programs>,
+    pub(crate) kept: Arc<KeptValues>,
+    pub(crate) data: Arc<OwnData>,
     pub(crate) policy: Arc<PolicyInForce>,
     pub(crate) against: Arc<AgainstPeers>,
     pub(crate) monitor: Arc<Monitor>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) stock: Arc<Stock>,
-    /// Unfinished jobs.
-    pub(crate) open: Mutex<BTreeMap<JobId, OpenJob>>,
+    pub(crate) transitions: Arc<Transitions>,
+    pub(crate) open: Arc<OpenJobs>,
     /// One approval at a time: its posted values and its record belong together.
     pub(crate) approving: Mutex<()>,
-    /// The tables of one approval at a time are tried: that takes memory.
-    pub(crate) trying: Mutex<()>,
-}
-
-/// An unfinished job, in short.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenJob {
-    pub(crate) proposal: Digest,
-    pub(crate) program: Digest,
-    pub(crate) proposer: u8,
-    pub(crate) parties: u8,
-    pub(crate) state: StateName,
-    pub(crate) approved: bool,
-    pub(crate) deadline: Timestamp,
-    pub(crate) changed: Timestamp,
 }
 
 impl Core {
+    /// Opens the record and the folders of a service, and puts its parts together.
+    ///
+    /// # Errors
+    /// Where the folder is in use, or the record, the policy or a folder cannot be used.
+    pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
+        let me = settings.me;
+        let database = Database::open(&settings.folder, &settings.database)?;
+        let policy = policy::read(&settings)?;
+        let since = Timestamp::now();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        database.audit(since, Event::Started { version })?;
+        let digest = policy.digest();
+        database.audit(since, Event::Policy { digest })?;
+        let jobs = Jobs::new(database.clone(), JobSettings::new(me));
+        let key = Arc::new(ResultKey::open(database.folder())?);
+        let monitor = Arc::new(Monitor::default());
+        let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
+        let scheduler = Arc::new(Scheduler::new(me, settings.limits()));
+        let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
+        let against = Arc::new(AgainstPeers {
+            me,
+            database: database.clone(),
+            jobs: jobs.clone(),
+            policy: Arc::clone(&policy),
+            peers: Arc::clone(&peers),
+            monitor: Arc::clone(&monitor),
+        });
+        let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
+        let stock = Arc::new(stock);
+        let programs = Programs::open(&settings.folder.join("programs"), me);
+        let programs = Arc::new(programs.map_err(Error::Machine)?);
+        let data = OwnData::open(&settings, Arc::clone(&key));
+        let data = Arc::new(data.map_err(Error::Machine)?);
+        let kept = Arc::new(KeptValues {
+            jobs: jobs.clone(),
+            key: Arc::clone(&key),
+        });
+        let open = Arc::new(OpenJobs::new(me, jobs.clone(), Arc::clone(&monitor)));
+        let transitions = Arc::new(Transitions {
+            me,
+            jobs: jobs.clone(),
+            programs: Arc::clone(&programs),
+            kept: Arc::clone(&kept),
+            data: Arc::clone(&data),
+            open: Arc::clone(&open),
+            peers: Arc::clone(&peers),
+            scheduler: Arc::clone(&scheduler),
+            stock: Arc::clone(&stock),
+        });
+        Ok(Core {
+            settings,
+            since,
+            database,
+            jobs,
+            key,
+            programs,
+            kept,
+            data,
+            policy,
+            against,
+            monitor,
+            peers,
+            scheduler,
+            stock,
+            open,
+            transitions,
+            approving: Mutex::default(),
+        })
+    }
+
     pub(crate) fn me(&self) -> u8 {
         self.settings.me
-    }
-
-    /// A job is new here, or goes on after a restart.
-    pub(crate) fn remember(&self, job: &Job) {
-        let open = OpenJob {
-            proposal: job.digest,
-            program: job.proposal.program.digest,
-            proposer: job.proposal.proposer,
-            parties: job.proposal.parties,
-            state: job.state.name(),
-            approved: self.has_approved(job),
-            deadline: job.proposal.deadline,
-            changed: job.changed_at,
-        };
-        let id = job.proposal.id;
-        lock(&self.open).insert(id, open);
-        // It may have ended meanwhile.
-        if self.jobs.get(id).is_ok_and(|now| !now.state.name().is_open()) {
-            lock(&self.open).remove(&id);
-            return;
-        }
-        self.announce(job);
-    }
-
-    /// A job has changed: what shows it is told, and what it held is freed if it has ended.
-    pub(crate) fn changed(self: &Arc<Self>, job: &Job) {
-        let (id, state) = (job.proposal.id, job.state.name());
-        let mut open = lock(&self.open);
-        let moved = match open.get_mut(&id) {
-            Some(known) if state.is_open() => {
-                known.approved |= self.has_approved(job);
-                known.changed = job.changed_at;
-                let moved = state > known.state;
-                known.state = known.state.max(state);
-                moved
-            }
-            _ => !state.is_open(),
-        };
-        if !state.is_open() {
-            open.remove(&id);
-        }
-        drop(open);
-        if moved {
-            self.announce(job);
-        }
-        if !state.is_open() {
-            self.ended(job);
-        }
-    }
-
-    fn announce(&self, job: &Job) {
-        let (job, state) = (job.proposal.id, job.state.name());
-        self.monitor.came(state);
-        tracing::info!(%job, %state, "job");
-        self.monitor.tell(&Happened::Job { job, state });
-    }
-
-    fn has_approved(&self, job: &Job) -> bool {
-        let mine = job.decisions.get(usize::from(self.me())).and_then(Option::as_ref);
-        mine.is_some_and(|decision| decision.verdict == Verdict::Approve)
     }
 }

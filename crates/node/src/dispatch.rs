@@ -226,7 +226,6 @@ impl Core {
 
     /// Does what a peer says.
     pub(crate) fn obey(self: &Arc<Self>, from: u8, message: Message) {
-        let again = message.clone();
         match message {
             Message::Hello { .. } => {}
             Message::Propose { proposal } => self.hear_proposal(from, *proposal),
@@ -237,23 +236,19 @@ impl Core {
                 of,
                 text,
             } => self.hear_piece(from, program, at, of, &text),
-            Message::Approve { job, proposal } => self.hear(from, job, Remote::Approve { proposal }, again),
+            Message::Approve { job, proposal } => self.hear(from, job, Remote::Approve { proposal }),
             Message::Decline {
                 job,
                 proposal,
                 reason,
-            } => {
-                self.hear(from, job, Remote::Decline { proposal, reason }, again);
-            }
-            Message::Cancel { job } => self.hear(from, job, Remote::Cancel, again),
+            } => self.hear(from, job, Remote::Decline { proposal, reason }),
+            Message::Cancel { job } => self.hear(from, job, Remote::Cancel),
             Message::Fail {
                 job,
                 failure: kind,
                 reason,
-            } => {
-                self.hear(from, job, Remote::Fail { kind, reason }, again);
-            }
-            Message::Start { job, shelf } if from == LEADER => self.hear_start(from, job, shelf),
+            } => self.hear(from, job, Remote::Fail { kind, reason }),
+            Message::Start { job, shelf } if from == LEADER => self.transitions.hear_start(from, job, shelf),
             Message::Levels { levels, lacks } => self.stock.hear_levels(from, levels, lacks),
             Message::Compare { shelf, items } => self.stock.hear_compare(from, shelf, &items),
             Message::Lacking { shelf, items } => self.stock.hear_lacking(from, shelf, &items),

@@ -33,7 +33,7 @@ impl Live for Node {
 
     fn explain(&self, job: JobId) -> Result<Explained> {
         let job = self.core.jobs.get(job)?;
-        let compiled = self.core.program_of(&job)?;
+        let compiled = self.core.programs.of_job(&job)?;
         Ok(Explained {
             program: compiled.named(),
             summary: compiled.summary(),
@@ -60,12 +60,12 @@ impl Live for Node {
                 reason,
             },
         );
-        self.core.changed(&job);
+        self.core.transitions.changed(&job);
         Ok(job)
     }
 
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
-        self.core.cancel(job, by)
+        self.core.transitions.cancel(job, by)
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
@@ -76,6 +76,7 @@ impl Live for Node {
     fn data(&self) -> Result<Vec<Data>> {
         self.core
             .data
+            .folder
             .list()
             .map_err(|error| Error::Database(format!("the folder of data cannot be read: {error}")))
     }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use cenote::Bundle;
-use cenote_service::job::Digest;
-use cenote_service::write_whole;
+use cenote_service::job::{Digest, Job};
+use cenote_service::{Error, write_whole};
 
 use crate::compiled::Compiled;
 use crate::data::make_private;
@@ -97,6 +97,24 @@ impl Programs {
             return Ok(None);
         };
         self.receive(by, digest, &text).map(Some)
+    }
+
+    /// The program of this digest, which a job has.
+    ///
+    /// # Errors
+    /// What is wrong with the copy, or that there is none.
+    pub(crate) fn of(&self, digest: Digest) -> cenote_service::Result<Arc<Compiled>> {
+        let program = self.get(self.me, digest).map_err(Error::Proposal)?;
+        program
+            .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
+    }
+
+    /// The program of a job.
+    ///
+    /// # Errors
+    /// As [`Programs::of`].
+    pub(crate) fn of_job(&self, job: &Job) -> cenote_service::Result<Arc<Compiled>> {
+        self.of(job.proposal.program.digest)
     }
 
     fn compiled(

@@ -1,6 +1,5 @@
 //! Jobs that are proposed: here, or by a peer.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,8 +11,7 @@ use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::compiled::Compiled;
-use crate::core::{Core, OpenJob};
-use crate::locks::lock;
+use crate::core::Core;
 use crate::message::Message;
 use crate::peer::Piece;
 
@@ -50,7 +48,7 @@ impl Core {
             files: submission.files,
         };
         let compiled = self.programs.read(bundle).map_err(Error::Proposal)?;
-        self.fits(&compiled).map_err(Error::Proposal)?;
+        self.transitions.fits(&compiled).map_err(Error::Proposal)?;
         if usize::from(compiled.parties()) > self.settings.names.len() {
             return Err(Error::Proposal(format!(
                 "protocol \"{}\" has {} parties, and this service has {}",
@@ -60,8 +58,8 @@ impl Core {
             )));
         }
         let now = Timestamp::now();
-        let takes = self.find_taken(&compiled)?;
-        self.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
+        let takes = self.kept.find_taken(&compiled)?;
+        self.kept.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
         let proposal = Proposal {
             id: JobId::of(self.me(), cenote_service::random()?),
             proposer: self.me(),
@@ -79,9 +77,9 @@ impl Core {
         };
         let approval = submission.approval.map(|approval| {
             // A job that cannot be approved is not proposed either.
-            self.check_data(&compiled, &approval)?;
-            let approval = self.marked(approval)?;
-            self.try_tables(proposal.id, &compiled, &approval)?;
+            self.data.check_data(&compiled, &approval)?;
+            let approval = self.data.marked(approval)?;
+            self.data.try_tables(proposal.id, &compiled, &approval)?;
             Ok::<_, Error>(approval)
         });
         let approval = approval.transpose()?;
@@ -118,7 +116,7 @@ impl Core {
     }
 
     fn propose_to_peers(&self, job: &Job) {
-        self.remember(job);
+        self.open.remember(job);
         let proposal = Box::new(job.proposal.clone());
         self.peers
             .tell_all(job.proposal.parties, &Message::Propose { proposal });
@@ -160,26 +158,8 @@ impl Core {
 
     /// Keeps a program, and those that unfinished jobs need.
     fn keep(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|open| open.program).collect();
+        let needed = self.open.programs();
         self.programs.keep(compiled, |digest| needed.contains(&digest))
-    }
-
-    /// Sees that a job can ever run here.
-    pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let memory = compiled.memory_at(self.me());
-        self.scheduler.queue().refusal(memory).map_or(Ok(()), Err)
-    }
-
-    /// The program of a job.
-    pub(crate) fn program_of(&self, job: &Job) -> Result<Arc<Compiled>> {
-        self.program(job.proposal.program.digest)
-    }
-
-    /// The program of this digest, which a job has.
-    pub(crate) fn program(&self, digest: Digest) -> Result<Arc<Compiled>> {
-        let program = self.programs.get(self.me(), digest).map_err(Error::Proposal)?;
-        program
-            .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
     }
 
     /// A peer proposes a job.
@@ -193,11 +173,11 @@ impl Core {
         match self.jobs.get(proposal.id) {
             Ok(known) if known.digest == proposal.digest() => {
                 if known.state.name().is_open() {
-                    if let Some(word) = self.word_on(&known) {
+                    if let Some(word) = self.transitions.word_on(&known) {
                         self.peers.tell(from, &word);
                     }
                 } else {
-                    self.tell_end(from, proposal.id);
+                    self.transitions.tell_end(from, proposal.id);
                 }
                 return;
             }
@@ -241,10 +221,10 @@ impl Core {
         if let Err(reason) = checked {
             return self.refuse(from, &proposal, &reason);
         }
-        match self.check_taken(&proposal, compiled) {
+        match self.kept.check_taken(&proposal, compiled) {
             Ok(()) => {}
             // Its outcome may not have been recorded here yet.
-            Err(error @ Error::NoKept { job, .. }) if lock(&self.open).contains_key(&job) => {
+            Err(error @ Error::NoKept { job, .. }) if self.open.contains(job) => {
                 return self.put_off(from, &proposal, &error.to_string());
             }
             Err(error @ (Error::NoKept { .. } | Error::Proposal(_))) => {
@@ -253,7 +233,10 @@ impl Core {
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         }
         // What this machine has is nobody else's business.
-        let fits = self.fits(compiled).and_then(|()| self.has_room_to_keep(compiled));
+        let fits = self
+            .transitions
+            .fits(compiled)
+            .and_then(|()| self.kept.has_room_to_keep(compiled));
         if let Err(reason) = fits {
             if let Some(unsaid) = self.peers.line_on(from) {
                 tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal cannot be taken");
@@ -278,14 +261,14 @@ impl Core {
             }
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         };
-        self.remember(&noted.job);
+        self.open.remember(&noted.job);
         if let Err(error) = self.ruled(noted, compiled) {
             tracing::warn!(job = %id, %error, "the policy could not decide; a person has to");
         }
         for party in 0..proposal.parties {
             let early = self.peers.get(party).map(|peer| peer.known().take_early(id));
-            for message in early.into_iter().flatten() {
-                self.obey(party, message);
+            for says in early.into_iter().flatten() {
+                self.hear(party, id, says);
             }
         }
     }
@@ -318,10 +301,7 @@ impl Core {
     /// A peer wants a program from a byte on.
     pub(crate) fn send_piece(&self, to: u8, program: Digest, at: u64) {
         let Some(peer) = self.peers.get(to) else { return };
-        let known = lock(&self.open)
-            .values()
-            .any(|open| to < open.parties && open.program == program);
-        if !known || !peer.known().pieces.take(Instant::now()) {
+        if !self.open.is_known_to(to, program) || !peer.known().pieces.take(Instant::now()) {
             return;
         }
         let piece = match self.programs.piece(program, at) {
@@ -387,8 +367,7 @@ impl Core {
 
     /// A program has come that open jobs may have been without.
     fn has_come(self: &Arc<Self>, compiled: &Compiled) {
-        let of_program = |(id, open): (&JobId, &OpenJob)| (open.program == compiled.digest).then_some(*id);
-        let waiting: Vec<JobId> = lock(&self.open).iter().filter_map(of_program).collect();
+        let waiting = self.open.of_program(compiled.digest);
         if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
             return;
         }

@@ -79,7 +79,7 @@ impl Core {
         let internal = |error: String| Fault::new(FailKind::Internal, error);
         let sealed = result.text.map(|text| self.key.seal(id, &text)).transpose();
         let sealed = sealed.map_err(|error| internal(error.to_string()))?;
-        let shares = self.sealed_shares(job, &result.shares);
+        let shares = self.kept.sealed_shares(job, &result.shares);
         let shares = shares.map_err(|error| internal(error.to_string()))?;
         let finish = || {
             let (sealed, shares) = (sealed.clone(), shares.clone());
@@ -101,7 +101,7 @@ impl Core {
                 let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
                 self.monitor
                     .done(compiled.size.ands, Duration::from_millis(after));
-                self.changed(&done);
+                self.transitions.changed(&done);
                 Ok(())
             }
             // It was taken back here at the very end.

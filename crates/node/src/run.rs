@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
 use cenote_net::Threads;
-use cenote_service::job::{FailKind, Job, JobId, State};
+use cenote_service::job::{FailKind, JobId};
 use cenote_service::live::AlarmKind;
 use cenote_service::{Error, Pending, Timestamp};
 
 use crate::compiled::Compiled;
 use crate::core::Core;
-use crate::decisions::failed;
 use crate::failure::Fault;
-use crate::locks::lock;
 use crate::message::LEADER;
 use crate::message::Message;
 use crate::queue::{Limits, Waiting};
 use crate::running_job::RunningJob;
+use crate::scheduler::RunGuard;
+use crate::transitions::failed;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
@@ -27,74 +27,22 @@ const LATE: Duration = Duration::from_secs(1);
 static THREADS: Threads = Threads::new("job");
 
 impl Core {
-    /// A queued job waits for its turn.
-    pub(crate) fn enqueue(self: &Arc<Self>, job: &Job) {
-        let id = job.proposal.id;
-        let compiled = match self.program_of(job) {
-            Ok(compiled) => compiled,
-            Err(error) => return self.fail(id, FailKind::Internal, error.to_string()),
-        };
-        if let Err(reason) = self.fits(&compiled) {
-            return self.fail(id, FailKind::Refused, reason);
-        }
-        if let Err(error @ Error::NoKept { .. }) = self.check_still_kept(&job.proposal, &compiled) {
-            return self.fail(id, FailKind::Refused, error.to_string());
-        }
-        let wanted = self.stock.wanted(&compiled);
-        let mut memory = compiled.memory.clone();
-        if let Some(wanted) = wanted {
-            let of_stock = self.stock.memory_of(wanted, &compiled);
-            let both = memory.iter_mut().zip(of_stock);
-            both.for_each(|(bytes, of_stock)| *bytes = of_stock.max(*bytes));
-        }
-        self.scheduler.queue().add(Waiting {
-            job: id,
-            proposer: job.proposal.proposer,
-            parties: job.proposal.parties,
-            memory,
-            wanted,
-        });
-        // It may have ended meanwhile.
-        if !lock(&self.open).contains_key(&id) {
-            self.scheduler.queue().remove(id);
-        }
-        self.scheduler.start_ready();
-    }
-
-    /// The leader says that a job begins.
-    pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId, shelf: Option<u8>) {
-        match self.jobs.get(id) {
-            Ok(job) if job.state.name().is_open() => {
-                if !self.scheduler.queue().call(id, shelf) {
-                    self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
-                }
-                // It may have ended meanwhile.
-                if !lock(&self.open).contains_key(&id) {
-                    self.scheduler.queue().remove(id);
-                }
-                self.scheduler.start_ready();
-            }
-            Ok(_) | Err(Error::NoJob(_)) => self.tell_end(from, id),
-            Err(error) => tracing::error!(job = %id, %error, "a beginning cannot be looked up"),
-        }
-    }
-
     /// Begins what can begin.
     pub(crate) fn start_jobs(self: &Arc<Self>) {
         loop {
-            let next = if self.me() == LEADER {
+            let next = self.scheduler.take_next(|queue| {
+                if self.me() != LEADER {
+                    return queue.next_called();
+                }
                 // Who is lost after this has its jobs stopped: by then the scheduler says which.
-                let mut scheduler = self.scheduler.queue();
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
-                scheduler.next_led(Instant::now(), &limits)
-            } else {
-                self.scheduler.queue().next_called()
-            };
-            let Some((waiting, running)) = next else {
+                queue.next_led(Instant::now(), &limits)
+            });
+            let Some((waiting, running, guard)) = next else {
                 return;
             };
-            self.launch(waiting, &running);
+            self.launch(waiting, &running, guard);
         }
     }
 
@@ -108,13 +56,12 @@ impl Core {
         hello.map(|hello| hello.limits)
     }
 
-    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>) {
-        let guard = self.scheduler.guard_run();
+    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>, guard: RunGuard) {
         let (core, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
             let _guard = guard;
             if catch_unwind(AssertUnwindSafe(|| core.run_job(&waiting, &running))).is_err() {
-                core.fail(
+                core.transitions.fail(
                     id,
                     FailKind::Internal,
                     "the service failed; its log says where".into(),
@@ -124,7 +71,7 @@ impl Core {
             core.against.look_back(&running);
         };
         if let Err(error) = THREADS.start(body) {
-            self.fail(
+            self.transitions.fail(
                 id,
                 FailKind::Internal,
                 format!("there is no thread for it: {error}"),
@@ -144,7 +91,8 @@ impl Core {
             self.peers
                 .tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
-        let found = self.found(id);
+        let binding = self.jobs.get(id).map_or_else(|_| Vec::new(), |job| job.binding);
+        let found = self.data.found(binding);
         let starting = self
             .jobs
             .begin_start(id, found, &self.policy.read(), Timestamp::now());
@@ -155,17 +103,19 @@ impl Core {
         let job = match starting.and_then(Pending::wait) {
             Ok(job) => job,
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
-            Err(error @ Error::Unsettled(_)) => return self.fail(id, FailKind::Refused, error.to_string()),
+            Err(error @ Error::Unsettled(_)) => {
+                return self.transitions.fail(id, FailKind::Refused, error.to_string());
+            }
             Err(error) => {
                 tracing::error!(job = %id, %error, "a beginning cannot be recorded");
-                return self.fail(
+                return self.transitions.fail(
                     id,
                     FailKind::Internal,
                     "its beginning could not be recorded".into(),
                 );
             }
         };
-        self.changed(&job);
+        self.transitions.changed(&job);
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
                 let met = met?;
@@ -209,7 +159,7 @@ impl Core {
                     // They have lost this party, and may have heard of no other reason.
                     self.peers
                         .tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
-                    return self.changed(&job);
+                    return self.transitions.changed(&job);
                 }
                 Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
                 // It fails with this party's own reason, then.
@@ -223,7 +173,7 @@ impl Core {
         if fault.kind == FailKind::Cheating {
             self.alarm_of_cheating(running, &fault);
         }
-        self.fail(id, fault.kind, fault.reason);
+        self.transitions.fail(id, fault.kind, fault.reason);
     }
 
     fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
@@ -244,11 +194,9 @@ impl Core {
     /// Joins the others of a job that begins. Nothing of this party's data is touched.
     fn meet(&self, id: JobId, running: &RunningJob) -> Result<(Arc<Compiled>, Connections), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
-        let open = lock(&self.open)
-            .get(&id)
-            .map(|open| (open.program, open.deadline));
+        let open = self.open.program_and_deadline(id);
         let (program, deadline) = open.ok_or_else(|| internal(Error::NoJob(id)))?;
-        let compiled = self.program(program).map_err(internal)?;
+        let compiled = self.programs.of(program).map_err(internal)?;
         let wires = self
             .peers
             .wires
@@ -262,27 +210,5 @@ impl Core {
             .min(Duration::from_millis(left).saturating_add(LATE));
         let connections = wires.connections(&topology, &format!("job {id}"), limit)?;
         Ok((compiled, running.hold(connections)))
-    }
-
-    /// A job has ended: what it held here is freed.
-    pub(crate) fn ended(self: &Arc<Self>, job: &Job) {
-        let id = job.proposal.id;
-        let running = {
-            let mut scheduler = self.scheduler.queue();
-            scheduler.remove(id);
-            scheduler.running(id)
-        };
-        if let Some(running) = running {
-            let (kind, reason) = match &job.state {
-                State::Failed(failure) => (failure.kind, failure.reason.clone()),
-                _ => (FailKind::Peer, "it has ended".into()),
-            };
-            if job.state != State::Done {
-                running.stop(kind, reason);
-            }
-        }
-        self.posted.remove(id);
-        // Others may have waited behind it.
-        self.scheduler.start_ready();
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use cenote_service::job::{Remote, State, StateName};
 
 use crate::core::Core;
-use crate::locks::lock;
 use crate::message::{JobStatus, Message, STATUSES, VERSION};
 use crate::peer::Greeting;
 
@@ -39,19 +38,7 @@ impl Core {
     /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
     pub(crate) fn tell_statuses(&self, peer: u8) {
         self.stock.tell_levels(peer);
-        let statuses: Vec<JobStatus> = lock(&self.open)
-            .iter()
-            .filter(|(_, open)| peer < open.parties)
-            .map(|(job, open)| JobStatus {
-                job: *job,
-                proposal: open.proposal,
-                proposer: open.proposer,
-                state: open.state,
-                approved: open.approved,
-                deadline: open.deadline,
-            })
-            .collect();
-        for jobs in statuses.chunks(STATUSES) {
+        for jobs in self.open.statuses_for(peer).chunks(STATUSES) {
             self.peers.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
         }
         let all_running = self.scheduler.queue().all_running();
@@ -72,7 +59,7 @@ impl Core {
                 if status.proposer == from {
                     self.peers.tell(from, &Message::Ask { job: id });
                 } else if status.proposer == self.me() {
-                    self.tell_end(from, id);
+                    self.transitions.tell_end(from, id);
                 }
                 return;
             }
@@ -83,16 +70,11 @@ impl Core {
             return;
         }
         if !known.state.name().is_open() {
-            return self.tell_end(from, id);
+            return self.transitions.tell_end(from, id);
         }
         if status.approved && known.state.name() == StateName::Proposed {
             let proposal = status.proposal;
-            self.hear(
-                from,
-                id,
-                Remote::Approve { proposal },
-                Message::Approve { job: id, proposal },
-            );
+            self.hear(from, id, Remote::Approve { proposal });
         }
     }
 
@@ -103,16 +85,17 @@ impl Core {
             Ok(job) if matches!(job.state, State::Proposed) => {
                 let proposal = Box::new(job.proposal.clone());
                 self.peers.tell(from, &Message::Propose { proposal });
-                if let Some(word) = self.word_on(&job) {
+                if let Some(word) = self.transitions.word_on(&job) {
                     self.peers.tell(from, &word);
                 }
             }
             // It had approved it, and has lost its record of that.
             Ok(job) if job.state.name().is_open() => {
                 let reason = format!("party {from} does not know it any more");
-                self.give_up(id, cenote_service::job::FailKind::Peer, reason);
+                self.transitions
+                    .give_up(id, cenote_service::job::FailKind::Peer, reason);
             }
-            Ok(_) | Err(_) => self.tell_end(from, id),
+            Ok(_) | Err(_) => self.transitions.tell_end(from, id),
         }
     }
 }

@@ -5,11 +5,10 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cenote_service::Timestamp;
-use cenote_service::job::{FailKind, Job, JobId, PageRequest, StateName};
+use cenote_service::job::{FailKind, Job, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
 
-use crate::core::{Core, OpenJob};
-use crate::locks::lock;
+use crate::core::Core;
 use crate::message::Message;
 use crate::peer::{Greeting, Peer};
 use crate::peers::Task;
@@ -98,10 +97,7 @@ impl Core {
     /// Ends jobs whose time is over, and those that were stopped while they meet. All are stopped before any end is recorded, which may take a while.
     fn expire(self: &Arc<Self>) {
         let now = Timestamp::now();
-        let late = |(id, open): (&JobId, &OpenJob)| {
-            (open.deadline <= now).then_some((*id, open.deadline, open.state))
-        };
-        let late: Vec<_> = lock(&self.open).iter().filter_map(late).collect();
+        let late = self.open.late(now);
         let all_running = self.scheduler.queue().all_running();
         let over = |deadline| format!("it was not done by {deadline}");
         let (mut run, mut wait) = (Vec::new(), false);
@@ -116,20 +112,20 @@ impl Core {
             }
         }
         for (id, deadline) in run {
-            self.give_up(id, FailKind::Deadline, over(deadline));
+            self.transitions.give_up(id, FailKind::Deadline, over(deadline));
         }
         for running in all_running {
             if let Some((kind, reason)) = running.stopped_before_meeting()
-                && lock(&self.open).contains_key(&running.job)
+                && self.open.contains(running.job)
             {
-                self.fail(running.job, kind, reason);
+                self.transitions.fail(running.job, kind, reason);
             }
         }
         if !wait {
             return;
         }
         match self.jobs.expire(now) {
-            Ok(jobs) => jobs.iter().for_each(|job| self.changed(job)),
+            Ok(jobs) => jobs.iter().for_each(|job| self.transitions.changed(job)),
             Err(error) => tracing::error!(%error, "deadlines cannot be looked at"),
         }
     }
@@ -227,7 +223,7 @@ impl Core {
         if let Err(error) = self.look_at_record() {
             tracing::error!(%error, "the record cannot be read");
         }
-        if lock(&self.open).is_empty() {
+        if self.open.is_empty() {
             return;
         }
         for party in 0..self.settings.names.len() as u8 {
@@ -243,10 +239,9 @@ impl Core {
 
     /// Moves on what has got stuck here, as after a write that took effect later than anybody waited for it.
     pub(crate) fn look_at_record(self: &Arc<Self>) -> cenote_service::Result<()> {
-        let known: Vec<_> = lock(&self.open).keys().copied().collect();
-        for id in known {
+        for id in self.open.all() {
             match self.jobs.get(id) {
-                Ok(job) if !job.state.name().is_open() => self.changed(&job),
+                Ok(job) if !job.state.name().is_open() => self.transitions.changed(&job),
                 Ok(_) => {}
                 Err(error) => tracing::error!(job = %id, %error, "an open job cannot be read"),
             }
@@ -280,19 +275,20 @@ impl Core {
 
     fn unstick(self: &Arc<Self>, job: &Job) {
         let id = job.proposal.id;
-        if lock(&self.open).contains_key(&id) {
-            self.changed(job);
+        if self.open.contains(id) {
+            self.transitions.changed(job);
         } else {
-            self.remember(job);
+            self.open.remember(job);
         }
         if self.awaits_program(job) {
             return;
         }
         match job.state.name() {
-            StateName::Approved => self.queue_approved(job),
-            StateName::Queued if !self.scheduler.queue().has(id) => self.enqueue(job),
+            StateName::Approved => self.transitions.queue_approved(job),
+            StateName::Queued if !self.scheduler.queue().has(id) => self.transitions.enqueue(job),
             StateName::Running if self.scheduler.queue().running(id).is_none() => {
-                self.fail(id, FailKind::Internal, "its outcome could not be recorded".into());
+                self.transitions
+                    .fail(id, FailKind::Internal, "its outcome could not be recorded".into());
             }
             _ => {}
         }

@@ -74,6 +74,8 @@ pub(crate) fn keep(stock: &Weak<Stock>) {
         tracing::debug!(%error, "stock is made at the priority of jobs");
     }
     while let Some(stock) = stock.upgrade() {
+        // Before it is looked whether the service ends: its end waits for what was begun before.
+        let guard = stock.scheduler.guard_run();
         if stock.scheduler.is_stopping() || stock.targets.is_empty() {
             return;
         }
@@ -87,7 +89,10 @@ pub(crate) fn keep(stock: &Weak<Stock>) {
             };
             match next {
                 Some((kind, order)) => stock.carry_out(kind, order),
-                None => stock.rest(LOOK),
+                None => {
+                    drop(guard);
+                    stock.rest(LOOK);
+                }
             }
         });
         if catch_unwind(step).is_err() {
@@ -398,7 +403,6 @@ impl Stock {
 
     /// Makes what all have agreed on.
     fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
-        let _guard = self.scheduler.guard_run();
         self.monitor.tell(&Happened::Stock);
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));

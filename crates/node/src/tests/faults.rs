@@ -308,10 +308,10 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
     };
     let (job, running, _connections) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
     let id = job.proposal.id;
-    core.changed(&job);
+    core.transitions.changed(&job);
     until("it is stopped", || running.stopped().is_some());
     assert_eq!(running.stopped().expect("stopped").0, FailKind::Deadline);
-    let compiled = core.program_of(&job).expect("a program");
+    let compiled = core.programs.of_job(&job).expect("a program");
     let recorded = core.record(&job, &compiled, JobResult::learnt(b"learnt"));
     assert!(recorded.is_ok());
     assert_eq!(world.job(1, id).state, State::Done);

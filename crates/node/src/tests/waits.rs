@@ -11,7 +11,6 @@ use cenote_service::live::{Live, Submission};
 use super::world::{ALL, NONE, World, person, stop_clocks, until};
 use crate::compiled::Compiled;
 use crate::compiled::tests::bundle;
-use crate::locks::lock;
 use crate::message::Message;
 
 /// Party 0 says again and again where its jobs stand, until all parties know these.
@@ -154,7 +153,7 @@ fn what_waited_behind_a_job_that_is_taken_back_is_looked_at() {
     world.wait_for(id, StateName::Proposed);
     let core = stop_clocks(&world, 0);
     core.scheduler.wait_for_start(Duration::ZERO);
-    core.cancel(id, person()).expect("taken back");
+    core.transitions.cancel(id, person()).expect("taken back");
     assert!(core.scheduler.wait_for_start(Duration::ZERO));
 }
 
@@ -191,7 +190,7 @@ fn a_job_that_has_ended_meanwhile_is_not_open_again() {
     let (node, before) = (world.node(0), world.job(0, id));
     node.cancel(id, person()).expect("taken back");
     let counts = node.counts().jobs;
-    node.core.remember(&before);
-    assert!(!lock(&node.core.open).contains_key(&id));
+    node.core.open.remember(&before);
+    assert!(!node.core.open.contains(id));
     assert_eq!(node.counts().jobs, counts);
 }
