@@ -1,7 +1,7 @@
 //! What can be asked of a service that is up.
 
 use cenote_service::audit::Actor;
-use cenote_service::job::{JobId, Kept, PageRequest};
+use cenote_service::job::{JobId, Kept, PageRequest, Unsettled};
 use cenote_service::live::{
     About, Alarm, Approval, Counts, Data, Explained, LinkState, Listener, Live, Peer, Running, Stock,
     Submission,
@@ -117,8 +117,13 @@ impl Live for Node {
             .collect()
     }
 
-    fn settle(&self, peer: u8, by: Actor) -> Result<bool> {
-        Ok(self.core.against.settle(peer, by)?.is_some())
+    fn unsettled(&self, peer: u8) -> Result<Option<Unsettled>> {
+        let all = self.core.jobs.unsettled()?;
+        Ok(all.into_iter().find(|known| known.peer == peer))
+    }
+
+    fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool> {
+        self.core.against.settle(seen, by)
     }
 
     fn stock(&self) -> Vec<Stock> {

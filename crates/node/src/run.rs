@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
 use cenote_net::Threads;
-use cenote_service::job::{FailKind, JobId};
+use cenote_service::job::{FailKind, JobId, Tried};
 use cenote_service::live::AlarmKind;
 use cenote_service::{Error, Pending, Timestamp};
 
@@ -178,7 +178,7 @@ impl Core {
 
     fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
         let job = running.job;
-        self.against.note_check(job, running.parties, Some(job), fault);
+        self.against.note_check(Tried::Job(job), running.parties, fault);
         let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cenote::PartyReport;
 use cenote_service::audit::{Actor, Event};
-use cenote_service::job::{Job, JobId, Unsettled};
+use cenote_service::job::{Job, JobId, Tried, Unsettled};
 use cenote_service::live::AlarmKind;
 use cenote_service::{Database, Jobs, Timestamp};
 
@@ -50,21 +50,24 @@ impl AgainstPeers {
             };
             let text = format!(
                 "{known}. A peer that cheats and falls silent before that shows leaves no more than this. No rule approves a job with party {party} \
-                 ({}) any more; a person decides.",
+                 ({}) any more, and no job with it begins that this party has proposed; a person decides. Sessions of three parties that tell of no one party \
+                 stand in the way of jobs of three only.",
                 self.peers.name(party)
             );
+            let grave = if known.grave { " --grave" } else { "" };
             let advice = format!(
-                "See in the log and the audit log how these sessions ended, and speak with its operator. When you know why, `cenote peer settle {party}` \
-                 lets rules decide again."
+                "See in the log and the audit log how these sessions ended, and speak with its operator. When you know why, `cenote peer settle {party} \
+                 --times {}{grave}` lets rules decide again.",
+                known.times
             );
             self.monitor
                 .alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
         }
     }
 
-    /// A person has looked into what is on record against a peer.
-    pub(crate) fn settle(&self, peer: u8, by: Actor) -> cenote_service::Result<Option<Unsettled>> {
-        let settled = self.jobs.settle(peer, by, Timestamp::now())?;
+    /// A person has looked into what is on record against a peer, and has `seen` this.
+    pub(crate) fn settle(&self, seen: Unsettled, by: Actor) -> cenote_service::Result<bool> {
+        let settled = self.jobs.settle(seen, by, Timestamp::now())?;
         self.look_at_unsettled();
         Ok(settled)
     }
@@ -90,23 +93,22 @@ impl AgainstPeers {
         }
     }
 
-    /// A check has failed in a session of so many parties, of a job or in making stock: it is noted in the audit log, and held against the peer that it names,
-    /// or against all of them if it names none.
-    pub(crate) fn note_check(&self, session: JobId, parties: u8, job: Option<JobId>, fault: &Fault) {
+    /// A check has failed in a session of so many parties: it is noted in the audit log, and held against the peer that it names, or against all of them
+    /// if it names none.
+    pub(crate) fn note_check(&self, tried: Tried, parties: u8, fault: &Fault) {
         let event = Event::CheckFailed {
-            job,
+            job: tried.job(),
             peer: fault.cheater,
             check: fault.check.unwrap_or("a check").to_owned(),
         };
-        self.hold_against(session, parties, fault.cheater, event);
+        self.hold_against(tried, parties, fault.cheater, event);
     }
 
-    fn hold_against(&self, session: JobId, parties: u8, peer: Option<u8>, event: Event) {
-        let others = (0..parties).filter(|party| *party != self.me);
-        let peers = others
-            .filter(|party| peer.is_none_or(|peer| peer == *party))
-            .collect();
-        if let Err(error) = self.jobs.hold_against(peers, session, event, Timestamp::now()) {
+    fn hold_against(&self, tried: Tried, parties: u8, peer: Option<u8>, event: Event) {
+        if let Err(error) = self
+            .jobs
+            .hold_against(tried, parties, peer, event, Timestamp::now())
+        {
             tracing::error!(%error, "what a session showed of a peer cannot be recorded");
         }
         self.look_at_unsettled();
@@ -160,7 +162,7 @@ impl AgainstPeers {
         let event = Event::BoundPassed { job: id, bits, least };
         // A job may promise more than this party demands.
         if bits_left(error_log2, floor).is_some() {
-            self.hold_against(id, job.proposal.parties, None, event);
+            self.hold_against(Tried::Bound(bits), job.proposal.parties, None, event);
         } else if let Err(error) = self.database.audit(Timestamp::now(), event) {
             tracing::error!(job = %id, %error, "a bound cannot be noted in the audit log");
         }

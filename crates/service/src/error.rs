@@ -140,9 +140,19 @@ pub enum Error {
         /// The limit of each.
         limit: u64,
     },
-    /// A rule has approved the job, and a person has to by now.
-    #[error("{0}; a rule does not suffice for a job with that party until a person has settled this")]
+    /// A rule has approved the job, or this party has proposed it, and by now a person has to look into it first.
+    #[error(
+        "{0}; no job with that party begins that this party has proposed or that a rule has approved, until a person here has found out why (`cenote peer settle {peer}`)",
+        peer = .0.peer
+    )]
     Unsettled(crate::job::Unsettled),
+    /// Something else is on record against a peer than the person has seen who settles it.
+    #[error(
+        "something else is on record by now than was seen: {0} (times: {times}, grave: {grave}); nothing was settled",
+        times = .0.times,
+        grave = .0.grave
+    )]
+    OtherUnsettled(crate::job::Unsettled),
     /// The job has no result to fetch.
     #[error("job {job} has no result to fetch: {reason}")]
     NoResult {

@@ -36,7 +36,8 @@ pub use result::Fetched;
 pub use rule::Rules;
 pub use state::{Decision, FailKind, Failure, State, Verdict};
 pub use step::{Job, Local, Remote, Step};
-pub use unsettled::Unsettled;
+pub(crate) use unsettled::MOST_TIMES;
+pub use unsettled::{Tried, Unsettled};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::audit::Actor;
-use crate::job::{Binding, JobId, Kept, Program, StateName};
+use crate::job::{Binding, JobId, Kept, Program, StateName, Unsettled};
 use crate::{Job, Result, Timestamp};
 
 /// A service that is up. All calls may block; none waits for a peer.
@@ -73,12 +73,18 @@ pub trait Live: Send + Sync {
     /// The other parties, in order.
     fn peers(&self) -> Vec<Peer>;
 
-    /// A person has looked into the sessions that had begun with a peer and not ended in agreement: rules decide again.
+    /// What is on record against a peer, if anything is.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::unsettled`].
+    fn unsettled(&self, peer: u8) -> Result<Option<Unsettled>>;
+
+    /// A person has looked into the sessions that had begun with a peer and not ended in agreement, and has `seen` this: rules decide again.
     /// Gives whether there was anything.
     ///
     /// # Errors
     /// Those of [`crate::Jobs::settle`].
-    fn settle(&self, peer: u8, by: Actor) -> Result<bool>;
+    fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool>;
 
     /// Material in stock, by kind.
     fn stock(&self) -> Vec<Stock>;

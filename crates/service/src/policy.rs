@@ -32,8 +32,8 @@
 //! So it must say `data`.
 
 //! **A party that cheats may fall silent** just before that shows, and a session that was cut off looks the same. So where sessions with a party have
-//! begun and not ended in agreement `max_unsettled` times, or once where a check found that it deviated, what a rule would approve is left to a person,
-//! until a person has [settled](crate::Jobs::settle) what is on record.
+//! begun and not ended in agreement `max_unsettled` times (1000 at most), or once where a check found that it deviated, what a rule would approve is left to a
+//! person, until a person has [settled](crate::Jobs::settle) what is on record. Until then no job begins that this party has proposed, either.
 
 mod file;
 mod rule;

@@ -41,7 +41,7 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(fleet::about))
         .routes(routes!(fleet::data))
         .routes(routes!(fleet::peers))
-        .routes(routes!(fleet::settle))
+        .routes(routes!(fleet::unsettled, fleet::settle))
         .routes(routes!(fleet::stock))
         .routes(routes!(fleet::running))
         .routes(routes!(fleet::alarms))

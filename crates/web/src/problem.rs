@@ -113,6 +113,11 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
         Error::NoTransition { .. } => (StatusCode::CONFLICT, "wrong-state", look),
         Error::OtherProposal { .. } => (StatusCode::CONFLICT, "other-proposal", look),
         Error::SameName { .. } => (StatusCode::CONFLICT, "same-name", look),
+        Error::OtherUnsettled(_) => (
+            StatusCode::CONFLICT,
+            "other-unsettled",
+            "find out about that too, and say then that you have seen it",
+        ),
         Error::OtherBody { .. } => (
             StatusCode::CONFLICT,
             "key-used",

@@ -65,6 +65,18 @@ pub struct Peer {
     pub received: u64,
 }
 
+/// What is on record against a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Unsettled {
+    /// The peer's number.
+    pub party: u8,
+    /// How often sessions with it have begun and not ended in agreement; 1000 also stands for more.
+    pub times: u64,
+    /// Whether one of them is enough for a person to be asked: a check found that a party deviated, or a bound was passed.
+    pub grave: bool,
+}
+
 /// Material of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

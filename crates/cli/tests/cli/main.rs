@@ -33,4 +33,5 @@ mod silence;
 mod soak;
 mod tampering;
 mod two;
+mod unsettled;
 mod world;

@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use cenote::PartyId;
-use cenote_service::job::{Digest, FailKind, JobId};
+use cenote_service::job::{Digest, FailKind, JobId, Tried};
 use cenote_service::live::{AlarmKind, Happened};
 
 use super::{SHELVES, Stock};
@@ -457,7 +457,7 @@ impl Stock {
         }
         let fault = Fault::of(error);
         self.against
-            .note_check(order.run, order.running.parties, None, &fault);
+            .note_check(Tried::Stock(order.run), order.running.parties, &fault);
         let who = match fault.cheater {
             Some(party) => format!("party {party} ({})", self.peers.name(party)),
             None => "a party".to_owned(),

@@ -74,9 +74,15 @@ fn spoil(world: &World, code: u16, how: How) -> Tries {
 
 /// Party 2 proposes a job and approves it, whatever it has on record itself.
 fn propose(world: &World, key: &str) -> JobId {
+    world.settle(2);
+    submit_approved(world, 2, key, &[])
+}
+
+/// A program submits a job at a party, and approves it with this data.
+fn submit_approved(world: &World, party: u8, key: &str, data: &[(&str, &str)]) -> JobId {
     let mut submission = world.submission("add8", key);
-    submission.approval = Some(with_data(&[]));
-    let job = world.node(2).submit(submission, person());
+    submission.approval = Some(with_data(data));
+    let job = world.node(party).submit(submission, person());
     job.expect("submitted").proposal.id
 }
 
@@ -162,9 +168,48 @@ fn a_peer_that_cheats_and_falls_silent_has_few_tries() {
     world.verify();
 }
 
+/// This party is patient: it goes on however often sessions break off.
+fn make_patient(world: &World, party: u8) {
+    let policy = world.path(party).join("policy.toml");
+    std::fs::write(policy, format!("max_unsettled = 1000\n{ALL}")).expect("written");
+    world.node(party).reload_policy().expect("a policy");
+}
+
+#[test]
+fn a_peer_that_cheats_in_what_programs_submit_here_has_few_tries() {
+    let world = World::new(3, ALL);
+    // Nobody but party 0 is in the way.
+    (1..3).for_each(|party| make_patient(&world, party));
+    let tries = spoil(&world, VIEWS, How::HangsUp);
+    let submit = |key: &str| submit_approved(&world, 0, key, &[("x", "x")]);
+    for number in 0..3 {
+        world.wait_for(submit(&format!("try {number}")), StateName::Failed);
+        wait_idle(&world);
+    }
+    for number in 3..6 {
+        let id = submit(&format!("no try {number}"));
+        world.wait_for(id, StateName::Failed);
+        let State::Failed(failure) = world.job(0, id).state else {
+            panic!("it has failed");
+        };
+        assert_eq!(failure.kind, FailKind::Refused);
+        assert!(
+            failure.reason.contains("`cenote peer settle"),
+            "{}",
+            failure.reason
+        );
+    }
+    assert_eq!(tries.count(), 3);
+    world.hub.spoil(None);
+    world.settle(0);
+    world.wait_for(submit("settled"), StateName::Done);
+    world.verify();
+}
+
 #[test]
 fn what_rules_have_approved_does_not_begin_after_a_few_tries() {
     let world = World::with(3, ALL, |settings| settings.jobs = 1);
+    make_patient(&world, 2);
     let tries = spoil(&world, VIEWS, How::HangsUp);
     let ids: Vec<JobId> = (0..8)
         .map(|number| propose(&world, &format!("try {number}")))
@@ -274,6 +319,15 @@ fn a_bound_that_is_passed_leaves_jobs_with_these_parties_to_persons() {
     let log = std::fs::read_to_string(world.node(1).database().audit_file()).expect("a log");
     assert!(log.contains("\"event\":\"bound-passed\""));
     let next = propose(&world, "left to a person");
+    wait_known(&world, next);
+    assert!(has_decided(&world, 0, next) && !has_decided(&world, 1, next));
+    // What a person has settled is held against them again only if it gets worse.
+    world.settle_all();
+    core.against.check_bound(&job, -36.5);
+    let next = propose(&world, "the same bound");
+    world.wait_for(next, StateName::Done);
+    core.against.check_bound(&job, -35.5);
+    let next = propose(&world, "a worse one");
     wait_known(&world, next);
     assert!(has_decided(&world, 0, next) && !has_decided(&world, 1, next));
     world.verify();

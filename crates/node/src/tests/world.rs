@@ -8,7 +8,7 @@ use cenote::Link;
 use cenote_service::audit::Actor;
 use cenote_service::job::{Binding, JobId, Remote, Source, State, StateName};
 use cenote_service::live::{Approval, Live, Submission};
-use cenote_service::{Address, Folder, Job, Timestamp};
+use cenote_service::{Address, Error, Folder, Job, Timestamp};
 use tempfile::TempDir;
 
 use crate::compiled::tests::bundle;
@@ -301,9 +301,22 @@ impl World {
 
     /// A person at each party has looked into what is on record against the others.
     pub(crate) fn settle_all(&self) {
-        for node in self.nodes.iter().flatten() {
-            for peer in 0..self.nodes.len() as u8 {
-                node.settle(peer, person()).expect("settled");
+        for party in 0..self.nodes.len() as u8 {
+            self.settle(party);
+        }
+    }
+
+    /// A person at this party has. What comes on record meanwhile is looked at again.
+    pub(crate) fn settle(&self, party: u8) {
+        let Some(node) = &self.nodes[usize::from(party)] else {
+            return;
+        };
+        for peer in 0..self.nodes.len() as u8 {
+            while let Some(seen) = node.unsettled(peer).expect("read") {
+                match node.settle(seen, person()) {
+                    Ok(_) => break,
+                    Err(error) => assert!(matches!(error, Error::OtherUnsettled(_)), "{error}"),
+                }
             }
         }
     }

@@ -192,6 +192,8 @@ pub enum Event {
         peer: u8,
         /// How often there were such sessions.
         times: u64,
+        /// Whether one of them was enough.
+        grave: bool,
         /// By whom.
         by: Actor,
     },

@@ -138,8 +138,8 @@ impl Jobs {
     }
 
     /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile. Of the data that a rule has approved, the files
-    /// that were `found`, by the data's name, are used. What waiting gives fails with [`Error::Unsettled`] where a rule has approved the job and by now the policy
-    /// would ask a person because of one of the peers.
+    /// that were `found`, by the data's name, are used. What waiting gives fails with [`Error::Unsettled`] where a rule has approved the job, or this party has proposed
+    /// it, and by now the policy would ask a person because of one of the peers.
     ///
     /// # Errors
     /// Where too much waits to be recorded.
@@ -153,7 +153,7 @@ impl Jobs {
         let (me, most) = (self.settings.me, policy.most_unsettled());
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
-            tries::check(transaction, &job, most)?;
+            tries::check(transaction, &job, me, most)?;
             let step = Step::Here(Local::Start { found });
             take(transaction, &job, me, &step, &Actor::Service, now)
         })

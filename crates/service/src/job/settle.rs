@@ -1,9 +1,9 @@
 //! What is on record against peers: looked at, added to, and settled.
 
-use super::{JobId, Jobs, Unsettled, tries};
+use super::{JobId, Jobs, Tried, Unsettled, tries};
 use crate::audit::{Actor, Event};
 use crate::database::{Flush, Value};
-use crate::{Result, Timestamp};
+use crate::{Error, Result, Timestamp};
 
 impl Jobs {
     /// What is on record against each peer, in order.
@@ -11,8 +11,16 @@ impl Jobs {
     /// # Errors
     /// Where the database cannot be read.
     pub fn unsettled(&self) -> Result<Vec<Unsettled>> {
+        self.unsettled_among(u8::MAX)
+    }
+
+    /// What of it counts for jobs of so many parties.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn unsettled_among(&self, parties: u8) -> Result<Vec<Unsettled>> {
         self.database
-            .read(|connection| tries::against(connection, u8::MAX))
+            .read(move |connection| tries::against(connection, parties))
     }
 
     /// A job has ended before any peer could try anything in it, or in agreement of all parties that it gives nothing.
@@ -20,11 +28,8 @@ impl Jobs {
     /// # Errors
     /// Where the database cannot be written.
     pub fn drop_unsettled(&self, job: JobId) -> Result<()> {
-        self.database.write_soon(move |transaction| {
-            let id = Value::from(job.to_string());
-            transaction.run("DELETE FROM unsettled WHERE session = $1 AND grave = 0", &[id])?;
-            Ok(())
-        })
+        self.database
+            .write_soon(move |transaction| tries::clear(transaction, Tried::Job(job)))
     }
 
     /// A job that runs has broken off, whatever is recorded of it later: this party may have its outputs all the same.
@@ -33,43 +38,62 @@ impl Jobs {
     /// Where the database cannot be written.
     pub fn break_off(&self, job: JobId) -> Result<()> {
         self.database
-            .write(move |transaction| tries::break_off(transaction, job).map(drop))
+            .write(move |transaction| tries::break_off(transaction, job))
     }
 
-    /// Holds against these peers what is to be noted of a session in the audit log. The others that took part in it have no blame.
+    /// Holds against a peer what is to be noted of a session of so many parties in the audit log; the others that took part in it have no blame. Without a peer
+    /// it is held against all of them, and counts for jobs of as many parties only. A bound that is no worse than one that was held against them
+    /// before is only noted.
     ///
     /// # Errors
     /// Where the database cannot be written.
-    pub fn hold_against(&self, peers: Vec<u8>, session: JobId, event: Event, now: Timestamp) -> Result<()> {
+    pub fn hold_against(
+        &self,
+        tried: Tried,
+        parties: u8,
+        peer: Option<u8>,
+        event: Event,
+        now: Timestamp,
+    ) -> Result<()> {
+        let me = self.settings.me;
         self.database
             .begin_write(Flush::Now, move |transaction| {
-                let id = Value::from(session.to_string());
-                transaction.run("DELETE FROM unsettled WHERE session = $1", &[id])?;
-                for peer in peers {
-                    tries::insert(transaction, session, peer, true)?;
-                }
+                tries::clear(transaction, tried)?;
+                tries::hold(transaction, me, tried, parties, peer)?;
                 transaction.audit(now, &event)
             })?
             .wait()
     }
 
-    /// A person has looked into what is on record against a peer: rules decide again. Gives what it was.
+    /// A person has looked into what is on record against a peer, and has `seen` this: rules decide again. Gives whether there was anything. What a session's
+    /// bound was is held against the peer again only if it gets worse.
     ///
     /// # Errors
-    /// Where the database cannot be read or written.
-    pub fn settle(&self, peer: u8, by: Actor, now: Timestamp) -> Result<Option<Unsettled>> {
+    /// [`Error::OtherUnsettled`] where something else is on record; where the database cannot be read or written.
+    pub fn settle(&self, seen: Unsettled, by: Actor, now: Timestamp) -> Result<bool> {
         self.database.write(move |transaction| {
             let all = tries::against(transaction.connection(), u8::MAX)?;
-            let Some(known) = all.into_iter().find(|known| known.peer == peer) else {
-                return Ok(None);
+            let Some(known) = all.into_iter().find(|known| known.peer == seen.peer) else {
+                return Ok(false);
             };
+            if known != seen {
+                return Err(Error::OtherUnsettled(known));
+            }
+            let Unsettled { peer, times, grave } = known;
+            let of = [Value::from(i64::from(peer))];
             transaction.run(
-                "DELETE FROM unsettled WHERE peer = $1 AND ended IS NOT NULL",
-                &[Value::from(i64::from(peer))],
+                "UPDATE unsettled SET ended = NULL, grave = 0 WHERE peer = $1 AND bits IS NOT NULL",
+                &of,
             )?;
-            let times = known.times;
-            transaction.audit(now, &Event::Settled { peer, times, by })?;
-            Ok(Some(known))
+            transaction.run("DELETE FROM unsettled WHERE peer = $1 AND ended IS NOT NULL", &of)?;
+            let event = Event::Settled {
+                peer,
+                times,
+                grave,
+                by,
+            };
+            transaction.audit(now, &event)?;
+            Ok(true)
         })
     }
 }

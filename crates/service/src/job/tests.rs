@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::audit::{Actor, Event};
 use crate::testing::{World, at, named, proposal, suite};
-use crate::{Error, Pending};
+use crate::{Error, Pending, Policy};
 
 suite![
     a_job_goes_its_way,
@@ -62,14 +62,17 @@ pub(super) fn hear_approvals(jobs: &Jobs, number: u8) -> Job {
     jobs.hear(id, 2, approval(number), at(3)).expect("heard")
 }
 
-/// A job that runs.
+/// A job that runs, however often others broke off.
 pub(super) fn run(jobs: &Jobs, number: u8) -> JobId {
     let id = propose(jobs, number);
     jobs.approve(id, binding(), String::new(), person(), at(1))
         .expect("approved");
     hear_approvals(jobs, number);
     jobs.queue(id, at(4)).expect("queued");
-    jobs.start(id, at(5)).expect("runs");
+    let patient = Policy::parse("policy.toml", "max_unsettled = 1000\n", &[]).expect("a policy");
+    jobs.begin_start(id, BTreeMap::new(), &patient, at(5))
+        .and_then(Pending::wait)
+        .expect("runs");
     id
 }
 
@@ -300,7 +303,7 @@ fn the_file_that_is_used_is_on_record(world: World) {
         jobs.queue(id, at(4)).expect("queued");
         let found = BTreeMap::from([("sales".into(), mark(7)), ("other".into(), mark(8))]);
         let job = jobs
-            .begin_start(id, found, &crate::Policy::ask(), at(5))
+            .begin_start(id, found, &Policy::ask(), at(5))
             .and_then(Pending::wait);
         job.expect("runs").binding[0].file
     };

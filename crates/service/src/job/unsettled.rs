@@ -4,12 +4,48 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::JobId;
+
+/// Times that are counted, at most, so that no policy allows as many or more.
+pub(crate) const MOST_TIMES: u64 = 1000;
+
+/// What is on record against peers is of one of these. No name of one is that of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// The session of a job.
+    Job(JobId),
+    /// A session that made stock, by its run.
+    Stock(JobId),
+    /// A session of these peers had a bound that left so few bits of security.
+    Bound(u16),
+}
+
+impl Tried {
+    /// The job, if it is one.
+    pub fn job(self) -> Option<JobId> {
+        match self {
+            Tried::Job(job) => Some(job),
+            Tried::Stock(_) | Tried::Bound(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Tried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Tried::Job(job) => write!(f, "{job}"),
+            Tried::Stock(run) => write!(f, "stock {run}"),
+            Tried::Bound(_) => f.write_str("bound"),
+        }
+    }
+}
+
 /// What is on record against a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unsettled {
     /// The peer.
     pub peer: u8,
-    /// How often sessions with it have begun and not ended in agreement.
+    /// How often sessions with it have begun and not ended in agreement; 1000 also stands for more.
     pub times: u64,
     /// Whether one of them is enough for a person to be asked: a check found that the peer deviated, or a bound was passed.
     pub grave: bool,

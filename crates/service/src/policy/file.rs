@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::rule::{Allowed, Rule, RuleName, Verdict};
 use super::{Fault, LEAST_SECURITY, MOST_UNSETTLED, Policy};
-use crate::job::Digest;
+use crate::job::{Digest, MOST_TIMES};
 use crate::words::steers;
 
 /// Larger files are not policies.
@@ -117,7 +117,18 @@ impl Policy {
                 .filter(|bits| (1..=128).contains(bits))
                 .ok_or_else(|| source.fault(bits.span(), "min_security is a number of bits from 1 to 128"))?,
         };
-        let most_unsettled = source.count(form.max_unsettled.as_ref(), "max_unsettled")?;
+        let most_unsettled = match &form.max_unsettled {
+            None => MOST_UNSETTLED,
+            Some(times) => u64::try_from(*times.get_ref())
+                .ok()
+                .filter(|times| (1..=MOST_TIMES).contains(times))
+                .ok_or_else(|| {
+                    source.fault(
+                        times.span(),
+                        format!("max_unsettled is a number from 1 to {MOST_TIMES}"),
+                    )
+                })?,
+        };
         let mut names = BTreeMap::new();
         let mut rules = Vec::new();
         for form in &form.rule {
@@ -134,7 +145,7 @@ impl Policy {
             rules,
             otherwise,
             least_security,
-            most_unsettled: most_unsettled.unwrap_or(MOST_UNSETTLED),
+            most_unsettled,
             digest: Digest::of(text.as_bytes()),
         })
     }

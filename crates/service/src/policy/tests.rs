@@ -338,6 +338,14 @@ fn a_rule_does_not_suffice_for_a_job_with_a_peer_whose_sessions_broke_off() {
     );
     // Whatever is on record, what a rule declines is declined.
     assert_eq!(says("", "decline", 3, true).verdict, Verdict::Decline);
-    let none = Policy::parse("policy.toml", "max_unsettled = 0\n", &parties()).expect_err("no try at all");
-    assert_eq!(none.line, Some(1));
+    for times in ["0", "-1", "1001"] {
+        let text = format!("max_unsettled = {times}\n");
+        let fault =
+            Policy::parse("policy.toml", &text, &parties()).expect_err("no try at all, or any number");
+        assert!(
+            fault.line == Some(1) && fault.what.contains("1 to 1000"),
+            "{fault}"
+        );
+    }
+    assert_eq!(policy("max_unsettled = 1000\n").most_unsettled(), 1000);
 }

@@ -1,10 +1,10 @@
 //! The service itself, its peers and its stock, as callers see them.
 
-use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock};
+use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock, Unsettled};
 
 use super::word;
-use crate::Timestamp;
 use crate::live::{self, LinkState};
+use crate::{Timestamp, job};
 
 impl live::About {
     /// At this time, `ready` or why not.
@@ -52,6 +52,16 @@ impl From<live::Peer> for Peer {
             clock_ahead: peer.clock_ahead,
             sent: peer.bytes[0],
             received: peer.bytes[1],
+        }
+    }
+}
+
+impl From<job::Unsettled> for Unsettled {
+    fn from(known: job::Unsettled) -> Self {
+        Unsettled {
+            party: known.peer,
+            times: known.times,
+            grave: known.grave,
         }
     }
 }

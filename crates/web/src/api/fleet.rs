@@ -5,8 +5,8 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use cenote_api::Problem;
-use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock};
-use cenote_service::Timestamp;
+use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock, Unsettled};
+use cenote_service::{Timestamp, job};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -43,26 +43,68 @@ pub(super) async fn peers(State(site): Shared, _: Reader) -> Answer<Json<Vec<Pee
     Ok(Json(peers.into_iter().map(Peer::from).collect()))
 }
 
-/// Says that a person has looked into the sessions that had begun with a peer and not ended in agreement, so that rules decide again on jobs with it.
-#[utoipa::path(delete, path = "/api/v1/peers/{party}/unsettled", tag = "service", security(("bearer" = [])),
+/// What is on record against a peer: sessions that had begun with it and not ended in agreement.
+#[utoipa::path(get, path = "/api/v1/peers/{party}/unsettled", tag = "service", security(("bearer" = [])),
     params(("party" = u8, Path, description = "The peer's number")),
+    responses((status = 200, body = Unsettled), (status = "4XX", body = Problem)))]
+pub(super) async fn unsettled(
+    State(site): Shared,
+    _: Reader,
+    party: Result<Path<u8>, PathRejection>,
+) -> Answer<Json<Unsettled>> {
+    let party = number(party)?;
+    let known = site.ask(move |site| site.house.live.unsettled(party)).await?;
+    let known = known.ok_or_else(nothing_unsettled)?;
+    Ok(Json(known.into()))
+}
+
+/// What a person has seen on record.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Seen {
+    /// How often sessions had not ended in agreement.
+    times: u64,
+    /// Whether one of them was enough for a person to be asked.
+    grave: bool,
+}
+
+/// Says that a person has looked into what is on record against a peer, so that rules decide again on jobs with it. Refused if there is something else by now
+/// than that person has seen.
+#[utoipa::path(delete, path = "/api/v1/peers/{party}/unsettled", tag = "service", security(("bearer" = [])),
+    params(("party" = u8, Path, description = "The peer's number"), Seen),
     responses((status = 204), (status = "4XX", body = Problem)))]
 pub(super) async fn settle(
     State(site): Shared,
     Admin(caller): Admin,
     party: Result<Path<u8>, PathRejection>,
+    query: Result<Query<Seen>, QueryRejection>,
 ) -> Answer<StatusCode> {
-    let Path(party) = party.map_err(|_| Refusal::bad("that is no number of a party"))?;
+    let (peer, seen) = (number(party)?, asked(query)?);
+    let seen = job::Unsettled {
+        peer,
+        times: seen.times,
+        grave: seen.grave,
+    };
     let by = caller.principal.actor();
-    match site.ask(move |site| site.house.live.settle(party, by)).await? {
+    match site.ask(move |site| site.house.live.settle(seen, by)).await? {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Refusal::new(
-            StatusCode::NOT_FOUND,
-            "nothing-unsettled",
-            "nothing is on record against this party",
-            "see /api/v1/peers for the parties, and /api/v1/alarms for what to see to",
-        )),
+        false => Err(nothing_unsettled()),
     }
+}
+
+fn number(party: Result<Path<u8>, PathRejection>) -> Answer<u8> {
+    let Path(party) = party.map_err(|_| Refusal::bad("that is no number of a party"))?;
+    Ok(party)
+}
+
+fn nothing_unsettled() -> Refusal {
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        "nothing-unsettled",
+        "nothing is on record against this party",
+        "see /api/v1/peers for the parties, and /api/v1/alarms for what to see to",
+    )
 }
 
 /// Material in stock, by kind.

@@ -29,6 +29,7 @@ fn calls(job: &str) -> Vec<(&'static str, String, Scope)> {
         ("GET", plain("about"), Scope::Read),
         ("GET", plain("data"), Scope::Read),
         ("GET", plain("peers"), Scope::Read),
+        ("GET", plain("peers/1/unsettled"), Scope::Read),
         ("DELETE", plain("peers/1/unsettled"), Scope::Admin),
         ("GET", plain("stock"), Scope::Read),
         ("GET", plain("running"), Scope::Read),

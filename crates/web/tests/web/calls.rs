@@ -4,7 +4,7 @@ mod tokens;
 
 use cenote_service::Timestamp;
 use cenote_service::audit::{Actor, Event};
-use cenote_service::job::{JobId, StateName};
+use cenote_service::job::{JobId, StateName, Tried};
 use cenote_service::token::Scope;
 use serde_json::json;
 
@@ -255,22 +255,56 @@ fn what_is_on_record_against_a_peer_is_settled() {
     let world = World::new();
     let admin = Client::bearer(&world, &world.token(&[Scope::Admin]));
     let reader = Client::bearer(&world, &world.token(&[Scope::Read]));
-    let settle = |party: &str| admin.call("DELETE", &format!("/api/v1/peers/{party}/unsettled"), None);
-    assert_eq!(settle("1").refusal(), (404, "nothing-unsettled".into()));
+    let path = |party: &str| format!("/api/v1/peers/{party}/unsettled");
+    let settle = |party: &str, seen: &str| admin.call("DELETE", &format!("{}?{seen}", path(party)), None);
+    let seen = "times=1&grave=true";
+    assert_eq!(settle("1", seen).refusal(), (404, "nothing-unsettled".into()));
     for party in ["x", "-1", "256", "1.0", "%ff"] {
-        assert_eq!(settle(party).refusal(), (400, "bad-request".into()), "{party}");
+        let refused = (400, "bad-request".into());
+        assert_eq!(settle(party, seen).refusal(), refused, "{party}");
+        assert_eq!(reader.get(&path(party)).refusal(), refused, "{party}");
     }
     let event = Event::CheckFailed {
         job: None,
         peer: Some(1),
         check: "MACs".into(),
     };
-    let session = JobId::of(1, [7; 15]);
+    let session = Tried::Stock(JobId::of(1, [7; 15]));
     let jobs = &world.fake.jobs;
-    jobs.hold_against(vec![1], session, event, Timestamp::now())
+    jobs.hold_against(session, 3, Some(1), event, Timestamp::now())
         .expect("noted");
-    assert_eq!(settle("2").refusal(), (404, "nothing-unsettled".into()));
-    assert_eq!(settle("1").status, 204);
+    for unseen in [
+        "",
+        "times=1",
+        "grave=true",
+        "times=-1&grave=true",
+        "times=1&grave=true&x=1",
+    ] {
+        assert_eq!(
+            settle("1", unseen).refusal(),
+            (400, "bad-request".into()),
+            "{unseen}"
+        );
+    }
+    for unseen in ["times=1&grave=false", "times=2&grave=true"] {
+        let reply = settle("1", unseen);
+        assert_eq!(reply.refusal(), (409, "other-unsettled".into()), "{unseen}");
+        let message = &reply.json()["message"];
+        assert!(
+            message
+                .as_str()
+                .is_some_and(|text| text.contains("times: 1, grave: true")),
+            "{message}"
+        );
+    }
+    let nothing = (404, "nothing-unsettled".into());
+    assert_eq!(settle("2", seen).refusal(), nothing);
+    assert_eq!(reader.get(&path("2")).refusal(), nothing);
+    assert_eq!(
+        reader.get(&path("1")).json(),
+        json!({"party": 1, "times": 1, "grave": true})
+    );
+    assert_eq!(settle("1", seen).status, 204);
     assert_eq!(jobs.unsettled().expect("read"), []);
     let lines = reader.get("/api/v1/audit?lines=1").json();
     let line = &lines["lines"][0];
@@ -278,9 +312,10 @@ fn what_is_on_record_against_a_peer_is_settled() {
         (
             line["event"].as_str(),
             line["peer"].as_u64(),
+            line["grave"].as_bool(),
             line["by"]["person"].as_str()
         ),
-        (Some("settled"), Some(1), Some("ada"))
+        (Some("settled"), Some(1), Some(true), Some("ada"))
     );
 }
 
@@ -407,7 +442,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 32);
+    assert_eq!(calls, 33);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use cenote_service::audit::Actor;
 use cenote_service::job::{
     Binding, Digest, Estimate, Input, JobId, Keep, Kept, Program, Proposal, Remote, Security, Settings,
-    Source, StateName, Take,
+    Source, StateName, Take, Unsettled,
 };
 use cenote_service::live::*;
 use cenote_service::token::{Kind, Scope};
@@ -329,8 +329,13 @@ impl Live for Fake {
         self.shown.lock().expect("whole").peers.clone()
     }
 
-    fn settle(&self, peer: u8, by: Actor) -> Result<bool> {
-        Ok(self.jobs.settle(peer, by, Timestamp::now())?.is_some())
+    fn unsettled(&self, peer: u8) -> Result<Option<Unsettled>> {
+        let all = self.jobs.unsettled()?;
+        Ok(all.into_iter().find(|known| known.peer == peer))
+    }
+
+    fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool> {
+        self.jobs.settle(seen, by, Timestamp::now())
     }
 
     fn stock(&self) -> Vec<Stock> {

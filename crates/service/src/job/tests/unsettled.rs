@@ -1,15 +1,20 @@
 //! Sessions that have begun with a peer and not ended in agreement.
 
 use super::*;
-use crate::job::Unsettled;
-use crate::policy::{Policy, Size, Verdict};
+use crate::job::{Tried, Unsettled};
+use crate::policy::{Size, Verdict};
 
 suite![
     a_session_is_on_record_until_it_has_ended_in_agreement,
     what_broke_off_together_counts_once,
     a_rule_asks_after_a_few_and_after_a_grave_one,
-    what_a_rule_has_approved_does_not_begin_any_more,
+    only_what_a_person_has_approved_of_a_peers_begins_after_a_few,
     a_service_that_stops_in_order_holds_it_against_nobody,
+    the_record_stays_bounded,
+    a_grave_record_outlives_sessions_of_the_same_name,
+    sessions_of_three_do_not_count_for_jobs_of_two,
+    a_bound_is_held_again_only_if_it_gets_worse,
+    a_person_settles_what_it_has_seen,
 ];
 
 const SIZE: Size = Size { ands: 1, bytes: 1 };
@@ -29,6 +34,27 @@ fn fail(jobs: &Jobs, id: JobId) {
 fn times(jobs: &Jobs) -> Vec<(u8, u64)> {
     let all = jobs.unsettled().expect("read");
     all.iter().map(|known| (known.peer, known.times)).collect()
+}
+
+fn unsettled(peer: u8, times: u64, grave: bool) -> Unsettled {
+    Unsettled { peer, times, grave }
+}
+
+/// A check has failed, and names party 2 or nobody.
+fn catch(jobs: &Jobs, tried: Tried, peer: Option<u8>) {
+    let event = Event::CheckFailed {
+        job: tried.job(),
+        peer,
+        check: "MACs".into(),
+    };
+    jobs.hold_against(tried, 3, peer, event, at(3)).expect("noted");
+}
+
+/// A person has looked into all of it.
+fn settle_all(jobs: &Jobs) {
+    for seen in jobs.unsettled().expect("read") {
+        assert!(jobs.settle(seen, person(), at(9)).expect("settled"));
+    }
 }
 
 fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
@@ -66,15 +92,10 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     fail(&jobs, id);
     jobs.drop_unsettled(id).expect("noted");
     assert_eq!(times(&jobs), [(1, 5), (2, 5)]);
-    let settled = jobs.settle(1, person(), at(13)).expect("settled");
-    let of_one = Unsettled {
-        peer: 1,
-        times: 5,
-        grave: false,
-    };
-    assert_eq!(settled, Some(of_one));
+    let of_one = unsettled(1, 5, false);
+    assert!(jobs.settle(of_one, person(), at(13)).expect("settled"));
     assert_eq!(times(&jobs), [(2, 5)]);
-    assert_eq!(jobs.settle(1, person(), at(13)).expect("nothing to do"), None);
+    assert!(!jobs.settle(of_one, person(), at(13)).expect("nothing to do"));
     assert_eq!(events(&world).last().map(String::as_str), Some("settled"));
     world.database().verify_audit().expect("whole");
 }
@@ -103,23 +124,12 @@ fn a_rule_asks_after_a_few_and_after_a_grave_one(world: World) {
         fail(&jobs, run(&jobs, number));
     }
     assert_eq!(rule(20), Verdict::Ask);
-    for peer in [1, 2] {
-        jobs.settle(peer, person(), at(2)).expect("settled");
-    }
+    settle_all(&jobs);
     assert_eq!(rule(21), Verdict::Approve);
     let id = run(&jobs, 4);
-    let event = Event::CheckFailed {
-        job: Some(id),
-        peer: Some(2),
-        check: "MACs".into(),
-    };
-    jobs.hold_against(vec![2], id, event, at(3)).expect("noted");
+    catch(&jobs, Tried::Job(id), Some(2));
     fail(&jobs, id);
-    let caught = Unsettled {
-        peer: 2,
-        times: 1,
-        grave: true,
-    };
+    let caught = unsettled(2, 1, true);
     assert_eq!(jobs.unsettled().expect("read"), [caught], "party 1 has no blame");
     // That is nothing in which nothing can have been tried.
     jobs.drop_unsettled(id).expect("noted");
@@ -127,7 +137,7 @@ fn a_rule_asks_after_a_few_and_after_a_grave_one(world: World) {
     assert!(events(&world).contains(&"check-failed".to_owned()));
 }
 
-fn what_a_rule_has_approved_does_not_begin_any_more(world: World) {
+fn only_what_a_person_has_approved_of_a_peers_begins_after_a_few(world: World) {
     let (jobs, policy) = (jobs(&world), policy());
     let queue = |number| {
         hear_approvals(&jobs, number);
@@ -142,23 +152,30 @@ fn what_a_rule_has_approved_does_not_begin_any_more(world: World) {
     propose(&jobs, 2);
     jobs.approve(named(2), binding(), String::new(), person(), at(1))
         .expect("approved");
-    let decided = queue(2);
+    let own = queue(2);
+    let (decided, ruled_of_peer) = (
+        queue_of_peer(&jobs, 6, None),
+        queue_of_peer(&jobs, 7, Some(&policy)),
+    );
     (3..=5).for_each(|number| fail(&jobs, run(&jobs, number)));
     let start = |id| {
         let asked = jobs.begin_start(id, BTreeMap::new(), &policy, at(5));
         asked.and_then(Pending::wait)
     };
-    let error = start(ruled).expect_err("a person has to approve it");
-    assert!(
-        matches!(error, Error::Unsettled(_)) && error.to_string().contains("party 1"),
-        "{error}"
-    );
-    assert_eq!(jobs.get(ruled).expect("there").state, State::Queued);
-    assert_eq!(start(decided).expect("a person has").state, State::Running);
-    for peer in [1, 2] {
-        jobs.settle(peer, person(), at(6)).expect("settled");
+    let refused = [ruled, own, ruled_of_peer];
+    for id in refused {
+        let error = start(id).expect_err("a person has to look into it");
+        assert!(
+            matches!(error, Error::Unsettled(_)) && error.to_string().contains("cenote peer settle 1"),
+            "{error}"
+        );
+        assert_eq!(jobs.get(id).expect("there").state, State::Queued);
     }
-    start(ruled).expect("it is settled");
+    assert_eq!(start(decided).expect("a person has").state, State::Running);
+    settle_all(&jobs);
+    for id in refused {
+        start(id).expect("it is settled");
+    }
 }
 
 fn a_service_that_stops_in_order_holds_it_against_nobody(world: World) {
@@ -167,4 +184,225 @@ fn a_service_that_stops_in_order_holds_it_against_nobody(world: World) {
     jobs.fail(id, FailKind::Restarted, "stopped".into(), at(9))
         .expect("failed");
     assert_eq!(times(&jobs), []);
+}
+
+/// So many sessions of three with party 1 that broke off: one after another, or all together.
+const SEQUENCE: &str = "WITH RECURSIVE copy (n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM copy WHERE n < $1)
+    INSERT INTO unsettled (peer, began, ended, session, fewest, grave) SELECT 1, 2 * n, 2 * n + 1, 'some', 3, 0 FROM copy";
+const TOGETHER: &str = "WITH RECURSIVE copy (n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM copy WHERE n < $1)
+    INSERT INTO unsettled (peer, began, ended, session, fewest, grave) SELECT 1, n, 20000 + n, 'some', 3, 0 FROM copy";
+
+fn fill(world: &World, sql: &'static str, rows: i64) {
+    let written = world.database().write(move |transaction| {
+        transaction.run("DELETE FROM unsettled", &[])?;
+        transaction.run("UPDATE unsettled_last SET number = 50000", &[])?;
+        transaction.run(sql, &[rows.into()])
+    });
+    assert_eq!(written.expect("written"), rows as u64);
+}
+
+fn rows_of_one(world: &World) -> i64 {
+    let count = "SELECT COUNT(*) FROM unsettled WHERE peer = 1";
+    let row = world.database().read(|connection| connection.one(count, &[]));
+    row.expect("read").expect("a row").integer(0).expect("a count")
+}
+
+fn the_record_stays_bounded(world: World) {
+    let jobs = jobs(&world);
+    let (one, two) = (run(&jobs, 1), run(&jobs, 2));
+    fill(&world, TOGETHER, tries::KEPT - 1);
+    assert_eq!(times(&jobs), [(1, 1)]);
+    for number in 3..=6 {
+        fail(&jobs, run_of_peer(&jobs, number));
+        assert_eq!(rows_of_one(&world), tries::KEPT);
+        // So many are too much for any policy, though they broke off together.
+        assert_eq!(times(&jobs)[0], (1, 1000));
+    }
+    for id in [one, two] {
+        catch(&jobs, Tried::Stock(id), None);
+        assert_eq!(rows_of_one(&world), tries::KEPT);
+        assert_eq!(jobs.unsettled().expect("read")[0], unsettled(1, 1000, true));
+    }
+    // No more is read than it takes to know that it is too much, but all peers are looked at.
+    fill(&world, SEQUENCE, tries::KEPT);
+    catch(&jobs, Tried::Stock(one), Some(1));
+    catch(&jobs, Tried::Stock(one), Some(2));
+    let before = world.database().work();
+    let known = jobs.unsettled().expect("read");
+    let after = world.database().work();
+    assert_eq!(known, [unsettled(1, 1000, true), unsettled(2, 1, true)]);
+    let (rows, steps) = (after.rows - before.rows, after.steps - before.steps);
+    assert!(rows < 1010 && steps < 50_000, "{rows} rows, {steps} steps");
+}
+
+/// A job that a peer has proposed, a person here has approved, and that runs whatever is on record.
+fn run_of_peer(jobs: &Jobs, number: u8) -> JobId {
+    let id = queue_of_peer(jobs, number, None);
+    jobs.start(id, at(5)).expect("runs");
+    id
+}
+
+fn queue_of_peer(jobs: &Jobs, number: u8, by_rule: Option<&Policy>) -> JobId {
+    let mut proposal = proposal(number);
+    (proposal.proposer, proposal.id) = (1, JobId::of(1, [number; 15]));
+    let (id, digest) = (proposal.id, proposal.digest());
+    jobs.propose(proposal, body(number), Actor::Peer(1), at(0))
+        .expect("proposed");
+    if let Some(policy) = by_rule {
+        let ruled = jobs.begin_rule(id, policy, SIZE, binding(), at(1));
+        ruled.and_then(Pending::wait).expect("ruled");
+    } else {
+        jobs.approve(id, binding(), String::new(), person(), at(1))
+            .expect("approved");
+    }
+    for peer in [1, 2] {
+        let says = Remote::Approve { proposal: digest };
+        jobs.hear(id, peer, says, at(2)).expect("heard");
+    }
+    jobs.queue(id, at(4)).expect("queued");
+    id
+}
+
+fn a_grave_record_outlives_sessions_of_the_same_name(world: World) {
+    let jobs = jobs(&world);
+    let caught = [unsettled(2, 1, true)];
+    // The leader names runs that make stock, and a proposer jobs: one may take the other's name.
+    let id = JobId::of(1, [1; 15]);
+    catch(&jobs, Tried::Stock(id), Some(2));
+    assert_eq!(run_of_peer(&jobs, 1), id);
+    jobs.finish(id, None, vec![], at(6)).expect("done");
+    assert_eq!(jobs.unsettled().expect("read"), caught);
+    jobs.drop_unsettled(id).expect("noted");
+    assert_eq!(jobs.unsettled().expect("read"), caught);
+    settle_all(&jobs);
+    let id = run_of_peer(&jobs, 2);
+    catch(&jobs, Tried::Job(id), Some(2));
+    fail(&jobs, id);
+    catch(&jobs, Tried::Stock(id), Some(1));
+    let both = [unsettled(1, 1, true), unsettled(2, 1, true)];
+    assert_eq!(jobs.unsettled().expect("read"), both);
+    // A job that was forgotten may be proposed again.
+    let broken = run_of_peer(&jobs, 3);
+    fail(&jobs, broken);
+    let before = jobs.unsettled().expect("read");
+    assert_eq!(before, [unsettled(1, 2, true), unsettled(2, 2, true)]);
+    assert_eq!(jobs.prune(at(200_000)).expect("forgotten"), 3);
+    for number in [2, 3] {
+        let id = run_of_peer(&jobs, number);
+        match number {
+            2 => drop(jobs.finish(id, None, vec![], at(6)).expect("done")),
+            _ => {
+                fail(&jobs, id);
+                jobs.drop_unsettled(id).expect("noted");
+            }
+        }
+        assert_eq!(jobs.unsettled().expect("read"), before);
+    }
+}
+
+/// A proposal of party 0 and a peer alone.
+fn rule_of_two(jobs: &Jobs, policy: &Policy, number: u8) -> Verdict {
+    let mut proposal = proposal(number);
+    proposal.parties = 2;
+    proposal.inputs.pop();
+    let id = proposal.id;
+    jobs.propose(proposal, body(number), person(), at(0))
+        .expect("proposed");
+    let ruled = jobs.begin_rule(id, policy, SIZE, binding(), at(1));
+    ruled.and_then(Pending::wait).expect("ruled").0.verdict
+}
+
+fn sessions_of_three_do_not_count_for_jobs_of_two(world: World) {
+    let (jobs, policy) = (jobs(&world), policy());
+    (1..=3).for_each(|number| fail(&jobs, run(&jobs, number)));
+    catch(&jobs, Tried::Stock(named(4)), None);
+    assert_eq!(
+        jobs.unsettled().expect("read"),
+        [unsettled(1, 4, true), unsettled(2, 4, true)]
+    );
+    assert_eq!(jobs.unsettled_among(2).expect("read"), []);
+    assert_eq!(rule_of_two(&jobs, &policy, 20), Verdict::Approve);
+    // What names the peer counts for all, and so do sessions of two.
+    catch(&jobs, Tried::Stock(named(5)), Some(1));
+    assert_eq!(rule_of_two(&jobs, &policy, 21), Verdict::Ask);
+    settle_all(&jobs);
+    let event = Event::CheckFailed {
+        job: None,
+        peer: None,
+        check: "MACs".into(),
+    };
+    jobs.hold_against(Tried::Stock(named(6)), 2, None, event, at(3))
+        .expect("noted");
+    assert_eq!(rule_of_two(&jobs, &policy, 22), Verdict::Ask);
+    let of_three = jobs.unsettled_among(3).expect("read");
+    assert_eq!(of_three, [unsettled(1, 1, true)]);
+}
+
+fn a_bound_is_held_again_only_if_it_gets_worse(mut world: World) {
+    let jobs = jobs(&world);
+    let pass = |jobs: &Jobs, number: u8, bits: u16, parties: u8| {
+        let event = Event::BoundPassed {
+            job: named(number),
+            bits,
+            least: 40,
+        };
+        jobs.hold_against(Tried::Bound(bits), parties, None, event, at(3))
+            .expect("noted");
+        jobs.unsettled().expect("read")
+    };
+    let once = [unsettled(1, 1, true)];
+    assert_eq!(pass(&jobs, 1, 36, 2), once);
+    // The next job has the same bound, before a person has settled it and after that.
+    assert_eq!(pass(&jobs, 2, 36, 2), once);
+    settle_all(&jobs);
+    drop(jobs);
+    world.reopen();
+    let jobs = self::jobs(&world);
+    assert_eq!(pass(&jobs, 3, 36, 2), []);
+    assert_eq!(pass(&jobs, 4, 37, 2), []);
+    assert_eq!(rule_of_two(&jobs, &policy(), 5), Verdict::Approve);
+    assert_eq!(pass(&jobs, 6, 35, 2), once);
+    assert_eq!(rule_of_two(&jobs, &policy(), 7), Verdict::Ask);
+    settle_all(&jobs);
+    assert_eq!(pass(&jobs, 8, 35, 2), []);
+    // What was settled of two parties says nothing of the third.
+    assert_eq!(pass(&jobs, 9, 35, 3), [unsettled(2, 1, true)]);
+    let passed = events(&world).into_iter().filter(|event| event == "bound-passed");
+    assert_eq!(passed.count(), 7, "each is in the audit log");
+}
+
+fn a_person_settles_what_it_has_seen(world: World) {
+    let jobs = jobs(&world);
+    let settle = |seen| jobs.settle(seen, person(), at(9));
+    fail(&jobs, run(&jobs, 1));
+    let seen = jobs.unsettled().expect("read")[1];
+    assert_eq!(seen, unsettled(2, 1, false));
+    catch(&jobs, Tried::Stock(named(2)), Some(2));
+    let now = unsettled(2, 2, true);
+    for wrong in [
+        seen,
+        unsettled(2, 2, false),
+        unsettled(2, 1, true),
+        unsettled(2, 3, true),
+    ] {
+        let error = settle(wrong).expect_err("it has seen something else");
+        assert!(
+            matches!(&error, Error::OtherUnsettled(known) if *known == now),
+            "{error}"
+        );
+        assert!(error.to_string().contains("times: 2, grave: true"), "{error}");
+    }
+    assert_eq!(
+        jobs.unsettled().expect("read"),
+        [unsettled(1, 1, false), now],
+        "nothing is settled"
+    );
+    assert!(settle(now).expect("settled"));
+    assert_eq!(times(&jobs), [(1, 1)]);
+    let log = world.log();
+    let line = log.lines().last().expect("a line");
+    assert!(
+        line.contains("\"settled\"") && line.contains("\"peer\":2,\"times\":2,\"grave\":true"),
+        "{line}"
+    );
 }
