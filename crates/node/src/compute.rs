@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cenote::keeping;
 use cenote::query;
 use cenote::runner::{AlsoAgree, Connections, Terms};
-use cenote::{Output, Party, PartyId, Transport};
+use cenote::{Output, Party, PartyId, PartyReport, Transport};
 use cenote_service::job::{FailKind, Job};
 use cenote_service::live::Happened;
 
@@ -16,16 +16,19 @@ use crate::results::{Answer, JobResult, Outputs, learnt};
 use crate::running_job::RunningJob;
 use crate::stock::ShelfGuard;
 
-/// What else the parties compare before they compute.
-struct Agreed<'a>(&'a Job);
+/// What else the parties compare before they compute. Once they have agreed, what a peer does is on record.
+struct Agreed<'a> {
+    job: &'a Job,
+    running: &'a RunningJob,
+}
 
 impl AlsoAgree for Agreed<'_> {
     fn terms(&self) -> Terms {
-        vec![("proposal".into(), self.0.digest.to_string())]
+        vec![("proposal".into(), self.job.digest.to_string())]
     }
 
-    fn finer(&self, _: &str) -> Option<Terms> {
-        None
+    fn agreed(&self) {
+        self.running.set_open(true);
     }
 }
 
@@ -52,6 +55,14 @@ impl Core {
                 self.monitor.tell(&Happened::Progress(running.shown()));
             }
         }
+    }
+
+    /// What a session told besides its outputs, which are known by now. What it warns of waits until all is over that peers see: that this party has noticed
+    /// something can tell a cheater of its inputs.
+    fn keep_report(&self, job: &Job, running: &RunningJob, report: &PartyReport) {
+        running.keep_warnings(report.description.protocol.name(), report.warnings.clone());
+        // Its bound all parties know.
+        self.against.check_bound(job, report.description.error_log2);
     }
 
     fn compute_circuit(
@@ -85,7 +96,7 @@ impl Core {
             protocol: compiled.protocol(),
             program,
             inputs: &inputs,
-            also_agree: &Agreed(job),
+            also_agree: &Agreed { job, running },
             transport: Transport::Tls,
             phase_timeout: self.settings.phase_timeout,
         };
@@ -97,16 +108,12 @@ impl Core {
             Some((prepared, store)) => (prepared, Some(store)),
             None => (prepared.clone(), None),
         };
-        let connect = || {
-            running.set_open(true);
-            Ok(connections)
-        };
         let mut progress = self.progress(running);
-        let outcome = party.run_prepared(prepared, store.as_ref(), connect, &mut progress);
+        let outcome = party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress);
         inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
         let outcome = outcome?;
         running.set_open(!outcome.is_agreed);
-        self.against.note_report(job, &outcome.report);
+        self.keep_report(job, running, &outcome.report);
         let shares = kept.finish(me, fresh, outcome.outputs)?;
         let outputs = outcome.report.outputs.iter();
         let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
@@ -134,17 +141,13 @@ impl Core {
         let tables = self.data.read_tables(&job.binding, compiled, query, posted)?;
         let run = query::Run {
             tables: &tables,
-            also_agree: Agreed(job).terms(),
+            also_agree: &Agreed { job, running },
             transport: Transport::Tls,
             phase_timeout: self.settings.phase_timeout,
         };
-        let connect = || {
-            running.set_open(true);
-            Ok(connections)
-        };
-        let ended = query.run(run, connect, &mut self.progress(running))?;
+        let ended = query.run(run, || Ok(connections), &mut self.progress(running))?;
         running.set_open(!ended.is_agreed);
-        self.against.note_report(job, &ended.report);
+        self.keep_report(job, running, &ended.report);
         let text = ended
             .answer?
             .map(|answer| learnt(job, Answer { answer }))

@@ -1,12 +1,13 @@
 //! What a party has of a job that is done, and how it is recorded.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cenote::Output;
 use cenote::keeping::Share;
 use cenote::query::Answered;
-use cenote_service::job::{FailKind, Job, JobId};
+use cenote_service::job::{FailKind, Gains, Job, JobId};
 use cenote_service::{Error, Timestamp};
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -14,6 +15,7 @@ use zeroize::Zeroizing;
 use crate::compiled::Compiled;
 use crate::core::Core;
 use crate::failure::Fault;
+use crate::running_job::RunningJob;
 
 /// How often a result is recorded again that could not be, and how long after.
 const FINISHES: usize = 60;
@@ -74,6 +76,7 @@ impl Core {
         job: &Job,
         compiled: &Compiled,
         result: JobResult,
+        running: &RunningJob,
     ) -> Result<(), Fault> {
         let id = job.proposal.id;
         let internal = |error: String| Fault::new(FailKind::Internal, error);
@@ -81,10 +84,19 @@ impl Core {
         let sealed = sealed.map_err(|error| internal(error.to_string()))?;
         let shares = self.kept.sealed_shares(job, &result.shares);
         let shares = shares.map_err(|error| internal(error.to_string()))?;
-        let finish = || {
-            let (sealed, shares) = (sealed.clone(), shares.clone());
-            self.jobs.finish(id, sealed, shares, Timestamp::now())
+        let warned = running.warned();
+        let gains = Gains {
+            outputs: sealed,
+            kept: shares,
+            warnings: warned.map_or_else(Vec::new, |warned| {
+                warned
+                    .warnings
+                    .iter()
+                    .map(|warning| warning.text.clone())
+                    .collect()
+            }),
         };
+        let finish = || self.jobs.finish(id, gains.clone(), Timestamp::now());
         let mut finished = finish();
         for _ in 0..FINISHES {
             match &finished {
@@ -101,6 +113,7 @@ impl Core {
                 let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
                 self.monitor
                     .done(compiled.size.ands, Duration::from_millis(after));
+                warned.inspect(|warned| warned.noted.store(true, Ordering::Relaxed));
                 self.transitions.changed(&done);
                 Ok(())
             }

@@ -137,7 +137,7 @@ impl Core {
             if running.is_open() {
                 self.against.note_broken(id);
             }
-            self.record(&job, &compiled, result)
+            self.record(&job, &compiled, result, running)
         });
         if let Err(fault) = ended {
             self.run_failed(running, fault);
@@ -147,7 +147,7 @@ impl Core {
     /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason.
     fn run_failed(self: &Arc<Self>, running: &RunningJob, fault: Fault) {
         let id = running.job;
-        if fault.is_early || !running.is_open() {
+        if !running.is_open() {
             self.against.clear(id);
         }
         if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {

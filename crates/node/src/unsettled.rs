@@ -2,8 +2,8 @@
 //! sessions told besides their outputs.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use cenote::PartyReport;
 use cenote_service::audit::{Actor, Event};
 use cenote_service::job::{Job, JobId, Unsettled};
 use cenote_service::live::AlarmKind;
@@ -83,8 +83,9 @@ impl AgainstPeers {
         }
     }
 
-    /// A job has run, and is recorded as it ended.
+    /// A job has run, is recorded as it ended, and holds nothing that others wait for.
     pub(crate) fn look_back(&self, running: &RunningJob) {
+        self.tell_warnings(running);
         if running.is_open() {
             self.look_at_unsettled();
         }
@@ -112,28 +113,29 @@ impl AgainstPeers {
         self.look_at_unsettled();
     }
 
-    /// What a session of a job told besides its outputs, which are known by now. Nothing that peers see may depend on its warnings: that this party has noticed something can
-    /// tell a cheater of its inputs.
-    pub(crate) fn note_report(&self, job: &Job, report: &PartyReport) {
-        let id = job.proposal.id;
-        let protocol = report.description.protocol.name();
-        for warning in &report.warnings {
+    /// Tells the operator what the session of a job has warned of. Of each protocol the latest warning of a kind stands.
+    fn tell_warnings(&self, running: &RunningJob) {
+        let id = running.job;
+        let Some(warned) = running.warned() else {
+            return;
+        };
+        let noted = warned.noted.load(Ordering::Relaxed);
+        for warning in &warned.warnings {
             let event = Event::Warned {
                 job: id,
-                warning: warning.clone(),
+                warning: warning.text.clone(),
             };
-            if let Err(error) = self.database.audit(Timestamp::now(), event) {
+            if !noted && let Err(error) = self.database.audit(Timestamp::now(), event) {
                 tracing::error!(job = %id, %error, "a warning cannot be noted in the audit log");
             }
             self.monitor.alarm(
                 AlarmKind::Warning,
-                protocol,
+                &format!("{} {}", warned.protocol, warning.kind.name()),
                 format!("Job {id}: {warning}."),
                 "Keep the log and the audit log, and find out what happened. Before you know, let no peer see that you were warned: that alone can tell a \
                  cheater something of your inputs.",
             );
         }
-        self.check_bound(job, report.description.error_log2);
     }
 
     /// Compares the bound of a session with what the job promises and with what this party's policy demands at the least. It is known to all parties.

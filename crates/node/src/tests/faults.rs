@@ -312,7 +312,7 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
     until("it is stopped", || running.stopped().is_some());
     assert_eq!(running.stopped().expect("stopped").0, FailKind::Deadline);
     let compiled = core.programs.of_job(&job).expect("a program");
-    let recorded = core.record(&job, &compiled, JobResult::learnt(b"learnt"));
+    let recorded = core.record(&job, &compiled, JobResult::learnt(b"learnt"), &running);
     assert!(recorded.is_ok());
     assert_eq!(world.job(1, id).state, State::Done);
     let learnt = world.node(1).fetch(id, "key", person()).expect("a result");
