@@ -57,8 +57,8 @@ fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
         let Some(core) = core.upgrade() else { return };
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Message(message, _) => core.obey(peer, message),
-            Task::Up => core.greet(peer),
-            Task::Statuses => core.tell_statuses(peer),
+            Task::Up => core.statuses.greet(peer),
+            Task::Statuses => core.statuses.tell_statuses(peer),
         }));
         if let Some(known) = core.peers.get(peer) {
             let mut known = known.known();
@@ -228,26 +228,30 @@ impl Core {
     pub(crate) fn obey(self: &Arc<Self>, from: u8, message: Message) {
         match message {
             Message::Hello { .. } => {}
-            Message::Propose { proposal } => self.hear_proposal(from, *proposal),
-            Message::Want { program, at } => self.send_piece(from, program, at),
+            Message::Propose { proposal } => self.proposals.hear_proposal(from, *proposal),
+            Message::Want { program, at } => self.proposals.send_piece(from, program, at),
             Message::Piece {
                 program,
                 at,
                 of,
                 text,
-            } => self.hear_piece(from, program, at, of, &text),
-            Message::Approve { job, proposal } => self.hear(from, job, Remote::Approve { proposal }),
+            } => self.proposals.hear_piece(from, program, at, of, &text),
+            Message::Approve { job, proposal } => {
+                self.decisions.hear(from, job, Remote::Approve { proposal })
+            }
             Message::Decline {
                 job,
                 proposal,
                 reason,
-            } => self.hear(from, job, Remote::Decline { proposal, reason }),
-            Message::Cancel { job } => self.hear(from, job, Remote::Cancel),
+            } => self
+                .decisions
+                .hear(from, job, Remote::Decline { proposal, reason }),
+            Message::Cancel { job } => self.decisions.hear(from, job, Remote::Cancel),
             Message::Fail {
                 job,
                 failure: kind,
                 reason,
-            } => self.hear(from, job, Remote::Fail { kind, reason }),
+            } => self.decisions.hear(from, job, Remote::Fail { kind, reason }),
             Message::Start { job, shelf } if from == LEADER => self.transitions.hear_start(from, job, shelf),
             Message::Levels { levels, lacks } => self.stock.hear_levels(from, levels, lacks),
             Message::Compare { shelf, items } => self.stock.hear_compare(from, shelf, &items),
@@ -268,10 +272,10 @@ impl Core {
             }
             Message::Statuses { jobs } => {
                 for status in &jobs {
-                    self.hear_status(from, status);
+                    self.statuses.hear_status(from, status);
                 }
             }
-            Message::Ask { job } => self.hear_ask(from, job),
+            Message::Ask { job } => self.statuses.hear_ask(from, job),
             Message::Unclear { what } => {
                 let what = plain(&what, 200);
                 if let Some(unsaid) = self.peers.line_on(from) {

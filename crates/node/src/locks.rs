@@ -2,9 +2,9 @@
 //!
 //! Each lock belongs to one part, which alone names it. Whoever holds one of these locks takes only such as come later in this list:
 //!
-//! 1. `Core::approving`; of `OwnData`: the turn of trying tables
+//! 1. of `Decisions`: the turn of approving; of `OwnData`: the turn of trying tables
 //! 2. of `PolicyInForce`: the policy
-//! 3. of `Stock`: the turn of counting, then its state
+//! 3. of `Stock`: the turn of counting, then its state; of `Programs`: a turn of reading or writing, then those that are ready
 //! 4. of `Scheduler`: the queue
 //! 5. of `OpenJobs`: all of them; of `Peers`: what is known of one peer; of `RunningJob`: its end; of `Monitor`: counts and
 //!    alarms; of `Scheduler`: its flag and its count. While one of these is held, no other is taken.
