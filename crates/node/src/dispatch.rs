@@ -4,8 +4,8 @@
 //! again where their jobs stand. So it holds up nobody but itself. What is about one job stays in order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Weak;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cenote_service::job::{FailKind, JobId, Remote};
@@ -13,8 +13,7 @@ use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
 use crate::core::Core;
-use crate::message::LEADER;
-use crate::message::{JobStatus, Message};
+use crate::message::{JobStatus, LEADER, Message};
 use crate::names;
 use crate::peer::{Greeting, Hello};
 use crate::peers::Task;
@@ -89,7 +88,7 @@ impl Hear for Ears {
 }
 
 impl Core {
-    fn take_message(self: &Arc<Self>, from: u8, bytes: &[u8]) {
+    fn take_message(&self, from: u8, bytes: &[u8]) {
         let Some(peer) = self.peers.get(from) else { return };
         let parsed = if bytes.len() > LONGEST {
             Err(format!("a message of {} bytes", bytes.len()))
@@ -197,7 +196,7 @@ impl Core {
         })
     }
 
-    fn take_link(self: &Arc<Self>, party: u8, up: bool) {
+    fn take_link(&self, party: u8, up: bool) {
         let Some(peer) = self.peers.get(party) else { return };
         {
             let mut known = peer.known();
@@ -225,7 +224,7 @@ impl Core {
     }
 
     /// Does what a peer says.
-    pub(crate) fn obey(self: &Arc<Self>, from: u8, message: Message) {
+    pub(crate) fn obey(&self, from: u8, message: Message) {
         match message {
             Message::Hello { .. } => {}
             Message::Propose { proposal } => self.proposals.hear_proposal(from, *proposal),

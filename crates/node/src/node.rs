@@ -8,13 +8,11 @@ use std::time::{Duration, Instant};
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
 use cenote_service::job::{FailKind, Job, StateName};
-
 use cenote_service::{Database, Jobs, Tokens};
 
 use crate::base::Base;
-use crate::core::Core;
-
 use crate::clock;
+use crate::core::Core;
 use crate::dispatch::{Ears, workers};
 use crate::error::Error;
 use crate::policy;
