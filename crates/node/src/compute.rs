@@ -1,6 +1,7 @@
 //! One session of a job that has begun, from this party's inputs to what it learns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cenote::keeping;
 use cenote::query;
@@ -9,12 +10,16 @@ use cenote::{Output, Party, PartyId, PartyReport, Transport};
 use cenote_service::job::{FailKind, Job};
 use cenote_service::live::Happened;
 
+use crate::base::Base;
 use crate::compiled::{Compiled, Work};
-use crate::core::Core;
 use crate::failure::Fault;
+use crate::kept::KeptValues;
+use crate::monitor::Monitor;
+use crate::own_data::OwnData;
 use crate::results::{Answer, JobResult, Outputs, learnt};
 use crate::running_job::RunningJob;
-use crate::stock::ShelfGuard;
+use crate::stock::{ShelfGuard, Stock};
+use crate::unsettled::AgainstPeers;
 
 /// What else the parties compare before they compute. Once they have agreed, what a peer does is on record.
 struct Agreed<'a> {
@@ -32,7 +37,30 @@ impl AlsoAgree for Agreed<'_> {
     }
 }
 
-impl Core {
+/// What computes with the peers. It has no lock of its own.
+pub(crate) struct Sessions {
+    me: u8,
+    phase_timeout: Option<Duration>,
+    kept: Arc<KeptValues>,
+    data: Arc<OwnData>,
+    monitor: Arc<Monitor>,
+    against: Arc<AgainstPeers>,
+    stock: Arc<Stock>,
+}
+
+impl Sessions {
+    pub(crate) fn new(base: &Base) -> Self {
+        Sessions {
+            me: base.settings.me,
+            phase_timeout: base.settings.phase_timeout,
+            kept: Arc::clone(&base.kept),
+            data: Arc::clone(&base.data),
+            monitor: Arc::clone(&base.monitor),
+            against: Arc::clone(&base.against),
+            stock: Arc::clone(&base.stock),
+        }
+    }
+
     /// One session of a job, over connections on which nothing was said yet.
     pub(crate) fn compute(
         &self,
@@ -87,7 +115,7 @@ impl Core {
             .read_inputs(&job.binding, compiled, posted, |index, source, name| {
                 Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
             })?;
-        let (me, kept) = (PartyId(self.me()), circuit.keeping());
+        let (me, kept) = (PartyId(self.me), circuit.keeping());
         let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
         inputs.extend(held);
@@ -98,7 +126,7 @@ impl Core {
             inputs: &inputs,
             also_agree: &Agreed { job, running },
             transport: Transport::Tls,
-            phase_timeout: self.settings.phase_timeout,
+            phase_timeout: self.phase_timeout,
         };
         let stored = match on_shelf.is_some() || running.shelf.is_some() {
             true => self.stock.agree_on_stock(&mut connections, on_shelf, compiled)?,
@@ -143,7 +171,7 @@ impl Core {
             tables: &tables,
             also_agree: &Agreed { job, running },
             transport: Transport::Tls,
-            phase_timeout: self.settings.phase_timeout,
+            phase_timeout: self.phase_timeout,
         };
         let ended = query.run(run, || Ok(connections), &mut self.progress(running))?;
         running.set_open(!ended.is_agreed);

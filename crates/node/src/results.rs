@@ -8,14 +8,17 @@ use cenote::Output;
 use cenote::keeping::Share;
 use cenote::query::Answered;
 use cenote_service::job::{FailKind, Gains, Job, JobId};
-use cenote_service::{Error, Timestamp};
+use cenote_service::{Error, Jobs, ResultKey, Timestamp};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use crate::base::Base;
 use crate::compiled::Compiled;
-use crate::core::Core;
 use crate::failure::Fault;
+use crate::kept::KeptValues;
+use crate::monitor::Monitor;
 use crate::running_job::RunningJob;
+use crate::transitions::Transitions;
 
 /// How often a result is recorded again that could not be, and how long after.
 const FINISHES: usize = 60;
@@ -69,10 +72,29 @@ pub(crate) fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u
         .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))
 }
 
-impl Core {
+/// What records the outcomes of jobs. It has no lock of its own.
+pub(crate) struct Results {
+    jobs: Jobs,
+    key: Arc<ResultKey>,
+    kept: Arc<KeptValues>,
+    monitor: Arc<Monitor>,
+    transitions: Arc<Transitions>,
+}
+
+impl Results {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>) -> Self {
+        Results {
+            jobs: base.jobs.clone(),
+            key: Arc::clone(&base.key),
+            kept: Arc::clone(&base.kept),
+            monitor: Arc::clone(&base.monitor),
+            transitions: Arc::clone(transitions),
+        }
+    }
+
     /// Records what a run gave.
     pub(crate) fn record(
-        self: &Arc<Self>,
+        &self,
         job: &Job,
         compiled: &Compiled,
         result: JobResult,
