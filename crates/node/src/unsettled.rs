@@ -2,7 +2,7 @@
 //! sessions told besides their outputs.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cenote_service::audit::{Actor, Event};
 use cenote_service::job::{Job, JobId, Unsettled};
@@ -26,6 +26,8 @@ fn bits_left(error_log2: f64, security: u16) -> Option<u16> {
 
 /// What is on record against peers. It has no lock of its own.
 pub(crate) struct AgainstPeers {
+    /// Something could not be recorded.
+    pub(crate) lost: AtomicBool,
     pub(crate) me: u8,
     pub(crate) database: Database,
     pub(crate) jobs: Jobs,
@@ -50,8 +52,13 @@ impl AgainstPeers {
             };
             let text = format!(
                 "{known}. A peer that cheats and falls silent before that shows leaves no more than this. No rule approves a job with party {party} \
-                 ({}) any more; a person decides.",
-                self.peers.name(party)
+                 ({}) any more{}; a person decides.",
+                self.peers.name(party),
+                if known.grave {
+                    ", and no stock is made with it"
+                } else {
+                    ""
+                }
             );
             let advice = format!(
                 "See in the log and the audit log how these sessions ended, and speak with its operator. When you know why, `cenote peer settle {party}` \
@@ -59,6 +66,20 @@ impl AgainstPeers {
             );
             self.monitor
                 .alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
+        }
+    }
+
+    /// Why nothing is made in stock with the others among so many parties: a check has failed in a session with one of them, and nobody has settled it.
+    pub(crate) fn caught_among(&self, parties: u8) -> Option<String> {
+        if self.lost.load(Ordering::Relaxed) {
+            return Some("what is on record against peers could not be written".into());
+        }
+        match self.jobs.unsettled() {
+            Ok(all) => all
+                .into_iter()
+                .find(|known| known.grave && known.peer < parties)
+                .map(|known| known.to_string()),
+            Err(error) => Some(format!("what is on record against peers cannot be read: {error}")),
         }
     }
 
@@ -109,6 +130,7 @@ impl AgainstPeers {
             .collect();
         if let Err(error) = self.jobs.hold_against(peers, session, event, Timestamp::now()) {
             tracing::error!(%error, "what a session showed of a peer cannot be recorded");
+            self.lost.store(true, Ordering::Relaxed);
         }
         self.look_at_unsettled();
     }
