@@ -24,6 +24,8 @@ impl Live for Node {
             version: env!("CARGO_PKG_VERSION").into(),
             fingerprint: settings.fingerprint.clone(),
             since: self.core.since,
+            now: Timestamp::now(),
+            not_ready: self.ready().err(),
         }
     }
 
@@ -145,8 +147,11 @@ impl Live for Node {
     fn listen(&self) -> Listener {
         self.core.monitor.listen()
     }
+}
 
-    fn ready(&self) -> std::result::Result<(), String> {
+impl Node {
+    /// Whether jobs can be taken: the database answers, and each peer is there. Says what is missing.
+    pub(crate) fn ready(&self) -> std::result::Result<(), String> {
         let request = PageRequest {
             state: None,
             before: None,

@@ -1,35 +1,9 @@
-//! The service itself, its peers and its stock, as callers see them.
+//! Peers, as callers see them.
 
-use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock};
+use cenote_api::view::Peer;
 
-use super::word;
 use crate::Timestamp;
 use crate::live::{self, LinkState};
-
-impl live::About {
-    /// At this time, `ready` or why not.
-    pub fn view(self, now: Timestamp, ready: Result<(), String>) -> About {
-        About {
-            party: self.party,
-            parties: self.parties,
-            version: self.version,
-            fingerprint: self.fingerprint,
-            since: self.since.millis(),
-            now: now.millis(),
-            not_ready: ready.err(),
-        }
-    }
-}
-
-impl From<live::Data> for Data {
-    fn from(data: live::Data) -> Self {
-        Data {
-            name: data.name,
-            bytes: data.bytes,
-            changed: data.changed.millis(),
-        }
-    }
-}
 
 impl From<live::Peer> for Peer {
     fn from(peer: live::Peer) -> Self {
@@ -52,40 +26,6 @@ impl From<live::Peer> for Peer {
             clock_ahead: peer.clock_ahead,
             sent: peer.bytes[0],
             received: peer.bytes[1],
-        }
-    }
-}
-
-impl From<live::Stock> for Stock {
-    fn from(stock: live::Stock) -> Self {
-        Stock {
-            protocol: stock.protocol,
-            kind: stock.kind,
-            amount: stock.amount,
-            target: stock.target,
-            making: stock.making,
-        }
-    }
-}
-
-impl From<live::Running> for Running {
-    fn from(running: live::Running) -> Self {
-        Running {
-            job: running.job.to_string(),
-            since: running.since.millis(),
-            done: running.done,
-            total: running.total,
-        }
-    }
-}
-
-impl From<live::Alarm> for Alarm {
-    fn from(alarm: live::Alarm) -> Self {
-        Alarm {
-            kind: word(&alarm.kind),
-            text: alarm.text,
-            advice: alarm.advice,
-            since: alarm.since.millis(),
         }
     }
 }

@@ -230,12 +230,16 @@ impl Fake {
 
 impl Live for Fake {
     fn about(&self) -> About {
+        let shown = self.shown.lock().expect("whole");
+        let now = Timestamp::now();
         About {
             party: 0,
-            parties: self.shown.lock().expect("whole").names.clone(),
+            parties: shown.names.clone(),
             version: "0.1.0".into(),
             fingerprint: "ab".repeat(32),
-            since: Timestamp::now().before(Duration::from_secs(100)),
+            since: now.before(Duration::from_secs(100)),
+            now,
+            not_ready: shown.ready.clone().err(),
         }
     }
 
@@ -351,10 +355,6 @@ impl Live for Fake {
 
     fn listen(&self) -> Listener {
         self.announcer.listen()
-    }
-
-    fn ready(&self) -> std::result::Result<(), String> {
-        self.shown.lock().expect("whole").ready.clone()
     }
 }
 
