@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-pub use cenote_api::view::{About, Alarm, AlarmKind, Data, Running, Stock};
+pub use cenote_api::view::{About, Alarm, AlarmKind, Data, Revealed, Running, Stock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -154,19 +154,6 @@ pub struct Explained {
     pub job: String,
     /// The texts of the files that it names.
     pub files: BTreeMap<String, String>,
-}
-
-/// An output and who learns it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Revealed {
-    /// Its name.
-    pub name: String,
-    /// Bits of a value.
-    pub bits: u64,
-    /// Values.
-    pub values: u64,
-    /// The parties that learn it; none of one that is kept.
-    pub to: Vec<u8>,
 }
 
 /// Another party.

@@ -2,7 +2,6 @@
 
 mod fleet;
 mod job;
-mod kept;
 mod token;
 
 /// The name of a value that is written as text.

@@ -1,8 +1,7 @@
 //! Jobs, as callers see them.
 
-use cenote_api::view::{Decided, Explained, FileView, Input, JobPage, JobView, Keep, Revealed, Take};
+use cenote_api::view::{Explained, FileView, Input, JobPage, JobView, Keep, Take};
 
-use super::word;
 use crate::job::{self, Job, Source, State};
 use crate::live;
 
@@ -57,17 +56,7 @@ impl From<Job> for JobView {
             deadline: proposal.deadline.millis(),
             ands: proposal.estimate.ands,
             bytes: proposal.estimate.bytes,
-            decisions: job
-                .decisions
-                .into_iter()
-                .map(|decision| {
-                    decision.map(|decision| Decided {
-                        verdict: word(&decision.verdict),
-                        reason: decision.reason,
-                        at: decision.at.millis(),
-                    })
-                })
-                .collect(),
+            decisions: job.decisions,
             created_at: job.created_at.millis(),
             changed_at: job.changed_at.millis(),
         }
@@ -87,16 +76,7 @@ impl From<live::Explained> for Explained {
     fn from(explained: live::Explained) -> Self {
         Explained {
             summary: explained.summary,
-            outputs: explained
-                .outputs
-                .into_iter()
-                .map(|output| Revealed {
-                    name: output.name,
-                    bits: output.bits,
-                    values: output.values,
-                    to: output.to,
-                })
-                .collect(),
+            outputs: explained.outputs,
             job: explained.job,
             files: explained
                 .files
@@ -106,6 +86,27 @@ impl From<live::Explained> for Explained {
                     name,
                 })
                 .collect(),
+        }
+    }
+}
+
+impl From<job::Take> for Take {
+    fn from(take: job::Take) -> Self {
+        Take {
+            input: take.input,
+            name: take.name,
+            job: take.job.to_string(),
+        }
+    }
+}
+
+impl From<job::Keep> for Keep {
+    fn from(keep: job::Keep) -> Self {
+        Keep {
+            output: keep.output,
+            name: keep.name,
+            kind: keep.kind,
+            days: keep.days,
         }
     }
 }
