@@ -11,4 +11,6 @@ pub use job::{
     JobView, Revealed, Submit, Verdict,
 };
 pub use kept::{Keep, Kept, Take};
-pub use token::{AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenMade, TokenView};
+pub use token::{
+    AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenKind, TokenMade, TokenView,
+};

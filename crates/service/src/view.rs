@@ -1,13 +1,4 @@
-//! What callers of the interface get, made of what this crate knows.
+//! What callers of the interface get, where it is told otherwise than this crate knows it.
 
 mod fleet;
 mod job;
-mod token;
-
-/// The name of a value that is written as text.
-fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(text)) => text,
-        _ => String::new(),
-    }
-}

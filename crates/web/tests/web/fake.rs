@@ -10,7 +10,7 @@ use cenote_service::job::{
     Source, StateName, Take,
 };
 use cenote_service::live::*;
-use cenote_service::token::{Kind, Scope};
+use cenote_service::token::{Scope, TokenKind};
 use cenote_service::{Address, Database, Error, Job, Jobs, Live, Result, ResultKey, Timestamp, Tokens};
 use cenote_web::{House, Limits, Options, Running as Served};
 use zeroize::Zeroizing;
@@ -438,7 +438,7 @@ impl World {
         let (bearer, now) = (self.token(scopes), Timestamp::now());
         let ada = self
             .tokens
-            .authenticate(Kind::Bearer, &bearer, now)
+            .authenticate(TokenKind::Bearer, &bearer, now)
             .expect("let in");
         let secret = self.tokens.create_login_of(&ada, now);
         secret.expect("made").reveal().to_owned()

@@ -288,7 +288,7 @@ fn administrators_make_and_revoke_tokens_on_the_page() {
     let authenticate = || {
         world
             .tokens
-            .authenticate(cenote_service::token::Kind::Bearer, &made, Timestamp::now())
+            .authenticate(cenote_service::token::TokenKind::Bearer, &made, Timestamp::now())
     };
     assert_eq!(authenticate().expect("let in").name, "nightly report");
     go(&browser, &world, "", "Overview");
