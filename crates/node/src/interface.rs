@@ -99,20 +99,23 @@ impl Live for Node {
                 let facts = wires.facts(party);
                 let hello = peer.known().hello.clone();
                 let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
-                let link = match differs {
-                    Some(reason) if facts.link == LinkState::Up => LinkState::Refused { reason },
-                    _ => facts.link,
+                let (link, reason) = match differs {
+                    Some(differs) if facts.link == LinkState::Up => (LinkState::Refused, Some(differs)),
+                    _ => (facts.link, facts.reason),
                 };
                 Peer {
                     party,
                     name: self.core.peers.name(party).to_owned(),
                     address: facts.address,
                     link,
+                    reason,
+                    again: facts.again,
                     since: facts.since,
                     version: hello.map(|hello| hello.program),
                     round_trip: facts.round_trip,
                     clock_ahead: facts.clock_ahead,
-                    bytes: facts.bytes,
+                    sent: facts.bytes[0],
+                    received: facts.bytes[1],
                 }
             })
             .collect()

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-pub use cenote_api::view::{About, Alarm, AlarmKind, Data, Revealed, Running, Stock};
+pub use cenote_api::view::{About, Alarm, AlarmKind, Data, LinkState, Peer, Revealed, Running, Stock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::audit::Actor;
 use crate::job::{Binding, JobId, Kept, Program, StateName};
-use crate::{Job, Result, Timestamp};
+use crate::{Job, Result};
 
 /// A service that is up. All calls may block; none waits for a peer.
 pub trait Live: Send + Sync {
@@ -154,51 +154,6 @@ pub struct Explained {
     pub job: String,
     /// The texts of the files that it names.
     pub files: BTreeMap<String, String>,
-}
-
-/// Another party.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Peer {
-    /// Its number.
-    pub party: u8,
-    /// Its name.
-    pub name: String,
-    /// Where it is, if this party dials it.
-    pub address: Option<String>,
-    /// How the connection to it stands.
-    pub link: LinkState,
-    /// Since when it stands so.
-    pub since: Timestamp,
-    /// The version that it runs, once it has said.
-    pub version: Option<String>,
-    /// A message to it and back, in milliseconds, the last time.
-    pub round_trip: Option<f64>,
-    /// How far its clock is ahead of this one, in milliseconds, at least as far as the round trip lets that be known.
-    pub clock_ahead: Option<f64>,
-    /// Bytes sent to it and received from it since the service came up.
-    pub bytes: [u64; 2],
-}
-
-/// How the connection to a peer stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "kebab-case")]
-pub enum LinkState {
-    /// It is being made, or waited for, for the first time.
-    Connecting,
-    /// It is there.
-    Up,
-    /// It is not there.
-    Down {
-        /// Why.
-        reason: String,
-        /// When it is tried again, if this party is the one that dials.
-        again: Option<Timestamp>,
-    },
-    /// The peer is one with whom nothing can be done: another version, another key. It is tried again, seldom.
-    Refused {
-        /// Why.
-        reason: String,
-    },
 }
 
 /// Counts since the service came up.

@@ -208,13 +208,13 @@ fn peers(text: &mut Text, live: &dyn Live) {
         "cenote_peer_sent_bytes_total",
         "counter",
         "Bytes sent to the peer.",
-        &|peer| Some(peer.bytes[0] as f64),
+        &|peer| Some(peer.sent as f64),
     );
     each(
         "cenote_peer_received_bytes_total",
         "counter",
         "Bytes received from the peer.",
-        &|peer| Some(peer.bytes[1] as f64),
+        &|peer| Some(peer.received as f64),
     );
 }
 

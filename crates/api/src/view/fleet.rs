@@ -50,14 +50,16 @@ pub struct Peer {
     /// Where it is, if this party dials it.
     pub address: Option<String>,
     /// How the connection stands: `connecting`, `up`, `down`, or `refused` where the peer is one with whom nothing can be done.
-    #[cfg_attr(feature = "schema", schema(example = "up"))]
-    pub link: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
+    pub link: LinkState,
     /// Why the connection is down or refused.
     pub reason: Option<String>,
     /// When it is tried again, if this party is the one that dials.
-    pub again: Option<u64>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub again: Option<Timestamp>,
     /// Since when it stands so.
-    pub since: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub since: Timestamp,
     /// The version that it runs, once it has said.
     pub version: Option<String>,
     /// A message to it and back, in milliseconds, the last time.
@@ -68,6 +70,20 @@ pub struct Peer {
     pub sent: u64,
     /// Bytes received from it.
     pub received: u64,
+}
+
+/// How the connection to a peer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkState {
+    /// It is being made, or waited for, for the first time.
+    Connecting,
+    /// It is there.
+    Up,
+    /// It is not there.
+    Down,
+    /// The peer is one with whom nothing can be done: another version, another key. It is tried again, seldom.
+    Refused,
 }
 
 /// Material of one kind.

@@ -33,8 +33,7 @@ pub(super) async fn data(State(site): Shared, _: Reader) -> Answer<Json<Vec<Data
 #[utoipa::path(get, path = "/api/v1/peers", tag = "service", security(("bearer" = [])), responses(
     (status = 200, body = Vec<Peer>), (status = "4XX", body = Problem)))]
 pub(super) async fn peers(State(site): Shared, _: Reader) -> Answer<Json<Vec<Peer>>> {
-    let peers = site.block(|site| site.house.live.peers()).await?;
-    Ok(Json(peers.into_iter().map(Peer::from).collect()))
+    Ok(Json(site.block(|site| site.house.live.peers()).await?))
 }
 
 /// Says that a person has looked into the sessions that had begun with a peer and not ended in agreement, so that rules decide again on jobs with it.

@@ -52,11 +52,14 @@ fn peer(party: u8, name: &str) -> Peer {
         name: name.into(),
         address: (party < 1).then(|| "10.0.0.7:7100".into()),
         link: LinkState::Up,
+        reason: None,
+        again: None,
         since: Timestamp::now(),
         version: Some("0.1.0".into()),
         round_trip: Some(1.5),
         clock_ahead: Some(-3.0),
-        bytes: [1_000_000, 2_000_000],
+        sent: 1_000_000,
+        received: 2_000_000,
     }
 }
 
