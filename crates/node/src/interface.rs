@@ -23,6 +23,8 @@ impl Live for Node {
             version: env!("CARGO_PKG_VERSION").into(),
             fingerprint: settings.fingerprint.clone(),
             since: self.core.since,
+            now: Timestamp::now(),
+            not_ready: self.ready().err(),
         }
     }
 
@@ -84,20 +86,23 @@ impl Live for Node {
                 let facts = wires.facts(party);
                 let hello = peer.known().hello.clone();
                 let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
-                let link = match differs {
-                    Some(reason) if facts.link == LinkState::Up => LinkState::Refused { reason },
-                    _ => facts.link,
+                let (link, reason) = match differs {
+                    Some(differs) if facts.link == LinkState::Up => (LinkState::Refused, Some(differs)),
+                    _ => (facts.link, facts.reason),
                 };
                 Peer {
                     party,
                     name: self.core.peers.name(party).to_owned(),
                     address: facts.address,
                     link,
+                    reason,
+                    again: facts.again,
                     since: facts.since,
                     version: hello.map(|hello| hello.program),
                     round_trip: facts.round_trip,
                     clock_ahead: facts.clock_ahead,
-                    bytes: facts.bytes,
+                    sent: facts.bytes[0],
+                    received: facts.bytes[1],
                 }
             })
             .collect()
@@ -132,8 +137,11 @@ impl Live for Node {
     fn listen(&self) -> Listener {
         self.core.monitor.listen()
     }
+}
 
-    fn ready(&self) -> std::result::Result<(), String> {
+impl Node {
+    /// Whether jobs can be taken: the database answers, and each peer is there. Says what is missing.
+    pub(crate) fn ready(&self) -> std::result::Result<(), String> {
         let request = PageRequest {
             state: None,
             before: None,
