@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::common::{Boxed, ChannelKind, STEP, assert_late, brief, configs, pair, raw_pair};
+use crate::common::{Boxed, ChannelKind, STEP, assert_late, brief, configs, pair, raw_pair, with_later};
 use cenote_net::{
     Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Result, Waiting,
     connect, step,
@@ -250,13 +250,10 @@ fn short_waits_are_not_told_of() {
         quick.lock().unwrap().push(waiting.clone());
     });
     let (mut a, mut b) = pair(ChannelKind::Tcp, &options);
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            std::thread::sleep(Duration::from_millis(100));
-            b.send(STEP, &[1]).and_then(|()| b.flush()).unwrap();
-        });
-        a.recv(STEP, &mut [0]).unwrap();
-    });
+    with_later(
+        || b.send(STEP, &[1]).and_then(|()| b.flush()).unwrap(),
+        || a.recv(STEP, &mut [0]).unwrap(),
+    );
     assert_eq!(told.lock().unwrap().len(), 0);
 }
 

@@ -82,6 +82,30 @@ pub fn assert_late(error: &Error) {
     );
 }
 
+/// Sees that `from` was lost at [`STEP`], for a reason with these words.
+#[track_caller]
+pub fn assert_lost(error: &Error, from: PartyId, words: &str) {
+    match error {
+        Error::PeerLost {
+            peer,
+            step: STEP,
+            reason,
+        } if *peer == from => assert!(reason.contains(words), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What `wait` gives while another thread calls `act`, a moment later.
+pub fn with_later<T>(act: impl FnOnce() + Send, wait: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            act();
+        });
+        wait()
+    })
+}
+
 /// An address of this machine that no other test uses, as far as there are such addresses: a port that is released there
 /// stays free.
 fn own_address() -> Ipv4Addr {
