@@ -1,8 +1,7 @@
 //! The processes of parties: all that one can be told to do.
 
-use cenote::local::{Seat, as_child};
-use cenote::{Error, Kind, Result};
-use serde_json::Value;
+use cenote::Kind;
+use cenote::local::{Part, as_child_of};
 
 use crate::apps::AppBench;
 use crate::authenticated::Authenticated;
@@ -11,7 +10,7 @@ use crate::kill::Killed;
 use crate::lego::circuit::LegoBench;
 use crate::lego::commit::CommitBench;
 use crate::lego::ot::OtBench;
-use crate::measure::{Assigned, Task};
+use crate::measure::{Measured, Measurement};
 use crate::pools::PoolSession;
 use crate::soak::Soak;
 use crate::three::job::Bench;
@@ -19,44 +18,35 @@ use crate::three::latency::Latency;
 use crate::three::ring::RingBench;
 use crate::three::steady::Steady;
 
-/// By name, what does a task of that name.
-type Part = (&'static str, fn(Task, &Seat<'_>) -> Result<Value>);
-
-const fn part<A: Assigned>() -> Part {
-    (A::NAME, Task::take_part::<A>)
+const fn measured<M: Measurement>() -> Part {
+    Part::of::<Measured<M>>()
 }
 
-/// Whatever is measured is in this list.
-static PARTS: [Part; 12] = [
-    part::<Bench>(),
-    part::<Steady>(),
-    part::<Latency>(),
-    part::<RingBench>(),
-    part::<OtBench>(),
-    part::<CommitBench>(),
-    part::<LegoBench>(),
-    part::<PoolSession<Jimu>>(),
-    part::<PoolSession<Authenticated>>(),
-    part::<AppBench>(),
-    part::<Soak>(),
-    part::<Killed>(),
-];
+/// Whatever is measured is in this list, and so are the jobs, queries and samples that it is measured with.
+fn parts() -> Vec<Part> {
+    let own = [
+        Part::of::<Bench>(),
+        measured::<Steady>(),
+        measured::<Latency>(),
+        measured::<RingBench>(),
+        measured::<OtBench>(),
+        measured::<CommitBench>(),
+        measured::<LegoBench>(),
+        measured::<PoolSession<Jimu>>(),
+        measured::<PoolSession<Authenticated>>(),
+        measured::<AppBench>(),
+        Part::of::<Soak>(),
+        Part::of::<Killed>(),
+    ];
+    own.into_iter().chain(cenote::local::PARTS).collect()
+}
 
 /// The whole of a child process that a benchmark started: one party, told what to do on standard input.
 ///
 /// # Errors
 /// The kind of the failure, for the exit code; the parent has been told the rest.
 pub fn child_main() -> std::result::Result<(), Kind> {
-    as_child(|seat, task: Task| {
-        let part = PARTS.iter().find(|(name, _)| *name == task.name);
-        let Some((_, take_part)) = part else {
-            return Err(Error::Usage(format!(
-                "nothing is measured that is called {}",
-                task.name
-            )));
-        };
-        take_part(task, &seat)
-    })
+    as_child_of(&parts())
 }
 
 #[cfg(test)]
@@ -67,7 +57,8 @@ mod tests {
 
     #[test]
     fn no_two_measurements_have_one_name() {
-        let names: BTreeSet<_> = PARTS.iter().map(|(name, _)| name).collect();
-        assert_eq!(names.len(), PARTS.len());
+        let parts = parts();
+        let names: BTreeSet<_> = parts.iter().map(Part::name).collect();
+        assert_eq!(names.len(), parts.len());
     }
 }

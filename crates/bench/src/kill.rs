@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cenote::local::{Seat, Setting, run_heard};
+use cenote::local::{Assigned, Seat, Setting, Task, run_heard};
 use cenote::processes::Heard;
 use cenote::text::grouped;
 use cenote::{Error, Kind, Result};
@@ -20,7 +20,6 @@ use cenote_primitives::{Block, Sampler};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::measure::{Assigned, Task};
 use crate::soak::{Note, Soak, audit_of, take_part};
 use crate::usage::Machine;
 

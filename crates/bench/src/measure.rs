@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use cenote::local::{Seat, Setting, run};
+use cenote::local::{Assigned, Seat, Setting, Task, run, value};
 use cenote::runner::as_threads;
 use cenote::{Error, Result, Transport};
 use cenote_net::PartyId;
@@ -11,17 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What the process of a party can be told to do.
-pub(crate) trait Assigned: Serialize + DeserializeOwned {
-    /// The name by which a child process knows it: no other has the same.
-    const NAME: &'static str;
-
-    /// One party's part, in a process of its own: what the parent is told.
-    fn take_part(&self, seat: &Seat<'_>) -> Result<Value>;
-}
-
 /// Something that parties measure together.
-pub(crate) trait Measurement: Serialize + DeserializeOwned + Sync {
+pub(crate) trait Measurement: Clone + Serialize + DeserializeOwned + Sync {
     /// As [`Assigned::NAME`].
     const NAME: &'static str;
 
@@ -40,46 +31,22 @@ pub(crate) trait Measurement: Serialize + DeserializeOwned + Sync {
     ) -> Result<Self::Party>;
 }
 
-impl<M: Measurement> Assigned for M {
+/// A measurement that a process takes part in.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Measured<M>(M);
+
+impl<M: Measurement> Assigned for Measured<M> {
     const NAME: &'static str = M::NAME;
 
     fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
-        let measured = seat.meet(&self.topology(), |connections| {
-            self.run(seat.me, connections, &mut |done, total| {
+        let measured = seat.meet(&self.0.topology(), |connections| {
+            self.0.run(seat.me, connections, &mut |done, total| {
                 seat.progress(done, total)
             })
         });
         value(&measured?)
     }
-}
-
-/// What the process of a party is told to do, as it is sent there.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Task {
-    /// The [`Assigned::NAME`] of what `details` are of.
-    pub(crate) name: String,
-    details: Value,
-}
-
-impl Task {
-    pub(crate) fn new<A: Assigned>(assigned: &A) -> Result<Task> {
-        Ok(Task {
-            name: A::NAME.into(),
-            details: value(assigned)?,
-        })
-    }
-
-    /// Does it, if it is an `A`.
-    pub(crate) fn take_part<A: Assigned>(self, seat: &Seat<'_>) -> Result<Value> {
-        let assigned: A = serde_json::from_value(self.details)
-            .map_err(|error| Error::local("reading what is to be measured", error.into()))?;
-        assigned.take_part(seat)
-    }
-}
-
-/// What a party tells its parent.
-pub(crate) fn value(told: &impl Serialize) -> Result<Value> {
-    serde_json::to_value(told).map_err(|error| Error::local("telling what was measured", error.into()))
 }
 
 /// Where and how a measurement runs.
@@ -108,7 +75,7 @@ impl Place<'_> {
                 measurement.run(me, connections, progress)
             });
         }
-        let task = Task::new(measurement)?;
+        let task = Task::new(&Measured(measurement.clone()))?;
         run(topology.parties, self.setting, &task, self.command, self.progress)
     }
 }

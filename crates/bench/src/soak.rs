@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
-use cenote::local::{Seat, Setting, run_heard};
+use cenote::local::{Assigned, Seat, Setting, Task, run_heard, value};
 use cenote::processes::Heard;
 use cenote::text::{grouped, megabytes, s};
 use cenote::{Error, Result};
@@ -26,7 +26,6 @@ use log::Log;
 pub use note::Note;
 pub use party::{Soak, audit_of};
 
-use crate::measure::{Assigned, Task, value};
 use crate::usage::Machine;
 
 /// The memory of a party may grow by so much of what it was, and count as flat.

@@ -5,7 +5,7 @@ mod job;
 mod parties;
 mod seat;
 
-pub use children::child_main;
+pub use children::{PARTS, child_main};
 pub use job::run_job;
 pub use parties::{Assigned, Part, Task, as_child, as_child_of, combine, run, run_heard, value};
 pub use seat::{Seat, Setting};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cenote::circuits::Format;
 use cenote::text::count;
 use cenote::{Link, Result};
-use cenote_console::args::{Form, Local, Memory};
+use cenote_console::args::{Form, Local, megabytes};
 use cenote_console::{Command, EXIT_CODES, Forwarded, Log, Sibling};
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -155,8 +155,9 @@ pub(crate) struct Demo {
 pub(crate) struct Run {
     /// The job file
     pub(crate) job: PathBuf,
-    #[command(flatten)]
-    pub(crate) memory: Memory,
+    /// The most memory that all parties together may take, in megabytes [default: what the machine has left]
+    #[arg(long, value_name = "MB", value_parser = megabytes)]
+    pub(crate) memory: Option<u64>,
     #[command(flatten)]
     pub(crate) local: Local,
     #[command(flatten)]
@@ -173,8 +174,9 @@ pub(crate) struct Query {
     /// The protocol [default: the file's]
     #[arg(long, value_name = "NAME")]
     pub(crate) protocol: Option<String>,
-    #[command(flatten)]
-    pub(crate) memory: Memory,
+    /// The most memory that all parties together may take, in megabytes [default: what the machine has left]
+    #[arg(long, value_name = "MB", value_parser = megabytes)]
+    pub(crate) memory: Option<u64>,
     #[command(flatten)]
     pub(crate) local: Local,
     #[command(flatten)]
@@ -188,8 +190,9 @@ pub(crate) struct Plan {
     /// The link to estimate for: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
     #[arg(long, default_value = "none")]
     pub(crate) link: Link,
-    #[command(flatten)]
-    pub(crate) memory: Memory,
+    /// The most memory that a party may take, in megabytes [default: what the machine has left]
+    #[arg(long, value_name = "MB", value_parser = megabytes)]
+    pub(crate) memory: Option<u64>,
     #[command(flatten)]
     pub(crate) local: Local,
     #[command(flatten)]
@@ -203,8 +206,9 @@ pub(crate) struct Party {
     pub(crate) config: PathBuf,
     /// The job file
     pub(crate) job: PathBuf,
-    #[command(flatten)]
-    pub(crate) memory: Memory,
+    /// The most memory that the job may take, in megabytes [default: `memory` of the party file, or what the machine has left]
+    #[arg(long, value_name = "MB", value_parser = megabytes)]
+    pub(crate) memory: Option<u64>,
     /// Only check files, identity and inputs; do not meet the peers
     #[arg(long)]
     pub(crate) check: bool,

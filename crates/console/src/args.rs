@@ -31,21 +31,6 @@ impl Form {
     }
 }
 
-/// How much memory a command may take.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Memory {
-    /// The most memory that all parties on this machine together may take, in megabytes [default: what the machine has left]
-    #[arg(long, value_name = "MB")]
-    memory: Option<u64>,
-}
-
-impl Memory {
-    /// In bytes.
-    pub fn bytes(self) -> Option<u64> {
-        self.memory.map(|megabytes| megabytes.saturating_mul(1_000_000))
-    }
-}
-
 /// How parties on this machine are joined.
 #[derive(Debug, Args)]
 pub struct Local {
@@ -86,5 +71,16 @@ pub fn seconds(text: &str) -> std::result::Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.001..=1e6).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("a timeout is a number of seconds from 0.001 to 1000000".into()),
+    }
+}
+
+/// Megabytes, in bytes.
+///
+/// # Errors
+/// In words, what they are.
+pub fn megabytes(text: &str) -> std::result::Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(megabytes) => Ok(megabytes.saturating_mul(1_000_000)),
+        Err(_) => Err("this is a whole number of megabytes".into()),
     }
 }

@@ -56,18 +56,18 @@ pub enum Log {
 const WARNINGS: &str =
     "off,cenote_net=warn,cenote::job=warn,cenote_node=warn,cenote_service=warn,cenote_web=warn";
 
-/// Starts another process of this program as a party, by the hidden `command`.
+/// Starts another process of this program as a party, by the hidden command `child`.
 ///
 /// # Errors
 /// The system does not say where this program is.
-pub fn child(command: &'static str, verbose: u8) -> cenote::Result<impl Fn() -> Command> {
+pub fn child(verbose: u8) -> cenote::Result<impl Fn() -> Command> {
     let program = std::env::current_exe().map_err(|source| Error::Local {
         what: "finding this program to start the parties".into(),
         source,
     })?;
     Ok(move || {
         let mut child = Command::new(&program);
-        child.arg(command).args((0..verbose).map(|_| "-v"));
+        child.arg("child").args((0..verbose).map(|_| "-v"));
         child
     })
 }

@@ -70,7 +70,7 @@ impl Sibling {
     ///
     /// # Errors
     /// There is none; the error says how to build it.
-    pub fn file(self) -> Result<PathBuf> {
+    fn file(self) -> Result<PathBuf> {
         let me = std::env::current_exe().map_err(|source| Error::local("finding this program", source))?;
         let file = me.with_file_name(format!("{}{}", self.name(), std::env::consts::EXE_SUFFIX));
         if file.is_file() {
@@ -102,7 +102,7 @@ impl Sibling {
     /// A process of the sibling with this command (none is its main one).
     ///
     /// # Errors
-    /// As [`Sibling::file`].
+    /// There is no such program beside this one.
     pub fn command(self, command: Option<&str>, verbose: u8) -> Result<Command> {
         let mut process = Command::new(self.file()?);
         process

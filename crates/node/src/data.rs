@@ -5,6 +5,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use cenote_service::job::{Digest, FileMark, JobId};
@@ -133,28 +134,27 @@ fn mark_of(metadata: &Metadata) -> FileMark {
 }
 
 /// Values that were posted for jobs that have not begun, sealed: a file of each approval, called by the job and its own digest.
-pub(crate) struct Posted(PathBuf);
+pub(crate) struct Posted {
+    folder: PathBuf,
+    key: Arc<ResultKey>,
+}
 
 impl Posted {
     /// Those in the folder at `path`, which is made where there is none.
     ///
     /// # Errors
     /// What the system says.
-    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+    pub(crate) fn open(path: &Path, key: Arc<ResultKey>) -> Result<Self, String> {
         make_private(path).map_err(|error| format!("the folder of posted values cannot be made: {error}"))?;
-        Ok(Posted(path.to_owned()))
+        let folder = path.to_owned();
+        Ok(Posted { folder, key })
     }
 
     /// Keeps the values of an approval of a job. Gives the digest under which they lie.
     ///
     /// # Errors
     /// That they are too many, or what the system says.
-    pub(crate) fn put(
-        &self,
-        key: &ResultKey,
-        job: JobId,
-        values: &BTreeMap<String, String>,
-    ) -> Result<Digest, String> {
+    pub(crate) fn put(&self, job: JobId, values: &BTreeMap<String, String>) -> Result<Digest, String> {
         let fault = |error: String| format!("posted values cannot be kept: {error}");
         if values.values().map(String::len).sum::<usize>() > POSTED {
             return Err(format!(
@@ -162,12 +162,13 @@ impl Posted {
             ));
         }
         let text = Zeroizing::new(serde_json::to_vec(values).map_err(|error| fault(error.to_string()))?);
-        let sealed = key
+        let sealed = self
+            .key
             .seal_posted(job, &text)
             .map_err(|error| fault(error.to_string()))?;
         let digest = Digest::of(sealed.as_bytes());
         write_whole(
-            &self.0,
+            &self.folder,
             &name_of(job, Some(digest)),
             &format!("{job}.part"),
             sealed.as_bytes(),
@@ -182,16 +183,16 @@ impl Posted {
     /// That they are not there, or were changed.
     pub(crate) fn take(
         &self,
-        key: &ResultKey,
         job: JobId,
         digest: Option<Digest>,
     ) -> Result<BTreeMap<String, Zeroizing<String>>, String> {
         let mut bytes = Vec::new();
-        File::open(self.0.join(name_of(job, digest)))
+        File::open(self.folder.join(name_of(job, digest)))
             .and_then(|file| file.take(8 * POSTED as u64).read_to_end(&mut bytes))
             .map_err(|error| format!("the values that were posted are gone: {}", error.kind()))?;
         self.remove(job);
-        let text = key
+        let text = self
+            .key
             .open_posted(job, &Sealed::from_bytes(bytes))
             .map_err(|error| error.to_string())?;
         let values: BTreeMap<String, String> = serde_json::from_slice(&text)
@@ -204,7 +205,7 @@ impl Posted {
 
     /// Deletes the values of one approval of a job.
     pub(crate) fn remove_one(&self, job: JobId, digest: Digest) {
-        let _ = fs::remove_file(self.0.join(name_of(job, Some(digest))));
+        let _ = fs::remove_file(self.folder.join(name_of(job, Some(digest))));
     }
 
     /// Deletes the values of a job, if there are any.
@@ -214,7 +215,7 @@ impl Posted {
 
     /// Deletes those of all jobs but the ones that `wanted` says.
     pub(crate) fn keep(&self, wanted: impl Fn(JobId) -> bool) {
-        for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let job = name.to_str().and_then(|name| name.split(['-', '.']).next());
             let job: Option<JobId> = job.and_then(|job| job.parse().ok());
@@ -288,22 +289,22 @@ mod tests {
     fn posted_values_are_sealed_and_given_once() {
         let place = tempfile::tempdir().expect("a folder");
         let claimed = cenote_service::Folder::claim(&place.path().join("service")).expect("free");
-        let key = ResultKey::open(&claimed).expect("made");
-        let posted = Posted::open(&place.path().join("posted")).expect("made");
+        let key = Arc::new(ResultKey::open(&claimed).expect("made"));
+        let posted = Posted::open(&place.path().join("posted"), key).expect("made");
         let job = JobId([1; 16]);
         let values = BTreeMap::from([("x".to_owned(), "0xdeadbeef".to_owned())]);
-        let put = |values| posted.put(&key, job, values).expect("kept");
+        let put = |values| posted.put(job, values).expect("kept");
         let digest = put(&values);
         let file = place.path().join("posted").join(format!("{job}-{digest}"));
         let kept = std::fs::read(file).expect("there");
         assert!(!kept.windows(8).any(|part| part == b"deadbeef"));
-        let given = posted.take(&key, job, Some(digest)).expect("given");
+        let given = posted.take(job, Some(digest)).expect("given");
         assert_eq!(given["x"].as_str(), "0xdeadbeef");
-        assert!(posted.take(&key, job, Some(digest)).is_err());
+        assert!(posted.take(job, Some(digest)).is_err());
 
         let digest = put(&values);
         posted.keep(|_| false);
-        assert!(posted.take(&key, job, Some(digest)).is_err());
+        assert!(posted.take(job, Some(digest)).is_err());
 
         // One approval's values are neither exchanged nor deleted by another's, and all go with the job.
         let digests = [
@@ -313,9 +314,9 @@ mod tests {
         ];
         posted.remove_one(job, digests[1]);
         posted.remove(JobId([2; 16]));
-        let given = posted.take(&key, job, Some(digests[0])).expect("given");
+        let given = posted.take(job, Some(digests[0])).expect("given");
         assert_eq!(given["x"].as_str(), "0xdeadbeef");
-        assert!(posted.take(&key, job, Some(digests[2])).is_err());
+        assert!(posted.take(job, Some(digests[2])).is_err());
         assert_eq!(
             std::fs::read_dir(place.path().join("posted"))
                 .expect("there")

@@ -1,24 +1,26 @@
 //! Decisions on jobs, of this party and as peers tell theirs.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cenote::PartyId;
-use cenote::query;
 use cenote_service::audit::Actor;
-use cenote_service::job::{
-    Binding, FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled,
-};
+use cenote_service::job::{Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
-use cenote_service::{Error, Policy, Result, Timestamp};
-use zeroize::Zeroizing;
+use cenote_service::{Error, Jobs, Policy, Result, Timestamp};
 
+use crate::base::Base;
 use crate::compiled::{Compiled, Work};
-use crate::core::Core;
-use crate::failure;
 use crate::locks::lock;
 use crate::message::Message;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
+use crate::programs::Programs;
+use crate::scheduler::Scheduler;
+use crate::transitions::Transitions;
 
 /// A past in which nothing was approved, of a job without data: enough for rules that decline.
 struct Blank;
@@ -41,17 +43,49 @@ impl Past for Blank {
     }
 }
 
-impl Core {
+/// What decides on jobs for this party, and hears how others decide.
+pub(crate) struct Decisions {
+    me: u8,
+    jobs: Jobs,
+    programs: Arc<Programs>,
+    data: Arc<OwnData>,
+    policy: Arc<PolicyInForce>,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    transitions: Arc<Transitions>,
+    /// One approval at a time: its posted values and its record belong together.
+    approving: Mutex<()>,
+}
+
+impl Decisions {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>) -> Self {
+        Decisions {
+            me: base.settings.me,
+            jobs: base.jobs.clone(),
+            programs: Arc::clone(&base.programs),
+            data: Arc::clone(&base.data),
+            policy: Arc::clone(&base.policy),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            transitions: Arc::clone(transitions),
+            approving: Mutex::default(),
+        }
+    }
+
     /// Lets the policy decide on a job that this party has not decided on.
-    pub(crate) fn rule(self: &Arc<Self>, job: &Job, compiled: &Compiled) -> Result<Job> {
+    pub(crate) fn rule(&self, job: &Job, compiled: &Compiled) -> Result<Job> {
         let id = job.proposal.id;
-        let mut binding = self.usual_binding(&job.proposal);
-        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) {
-            if let Err(error) = rules.check(PartyId(self.me()), query.job().query()) {
+        let mut binding = self.data.usual_binding(&job.proposal);
+        if let (Work::Query(query), Some(rules)) = (&compiled.work, self.data.rules_of_tables()?) {
+            if let Err(error) = rules.check(PartyId(self.me), query.job().query()) {
                 return self.declines(id, error.to_string());
             }
             // A person may know other data for it.
-            binding = binding.filter(|binding| self.check_tables(compiled, binding).is_ok());
+            binding = binding.filter(|binding| self.data.check_tables(compiled, binding).is_ok());
         }
         let Some(binding) = binding else {
             // Without data nothing can be approved; a rule may still decline.
@@ -75,7 +109,7 @@ impl Core {
                 binding: binding.clone(),
                 ..Approval::default()
             };
-            if let Err(error) = self.try_tables(id, compiled, &approval) {
+            if let Err(error) = self.data.try_tables(id, compiled, &approval) {
                 return self.declines(id, error.to_string());
             }
         }
@@ -93,7 +127,7 @@ impl Core {
     }
 
     /// Declines if a ruling says so. Anything else is left to a person.
-    fn decline_if_ruled(self: &Arc<Self>, job: &Job, ruling: Ruling) -> Result<Job> {
+    fn decline_if_ruled(&self, job: &Job, ruling: Ruling) -> Result<Job> {
         if ruling.verdict != Verdict::Decline {
             return Ok(job.clone());
         }
@@ -105,9 +139,22 @@ impl Core {
         Ok(declined)
     }
 
-    fn declines(self: &Arc<Self>, id: JobId, reason: String) -> Result<Job> {
+    fn declines(&self, id: JobId, reason: String) -> Result<Job> {
         let job = self.jobs.decline(id, reason, Actor::Service, Timestamp::now())?;
         self.decided(&job);
+        Ok(job)
+    }
+
+    /// A person declines a job.
+    pub(crate) fn decline(&self, id: JobId, reason: String, by: Actor) -> Result<Job> {
+        let job = self.jobs.decline(id, reason.clone(), by, Timestamp::now())?;
+        let decline = Message::Decline {
+            job: id,
+            proposal: job.digest,
+            reason,
+        };
+        self.peers.tell_all(job.proposal.parties, &decline);
+        self.transitions.changed(&job);
         Ok(job)
     }
 
@@ -120,7 +167,7 @@ impl Core {
     ) -> Option<Rules> {
         match &compiled.work {
             Work::Circuit { .. } => Some(Rules {
-                binding: self.usual_binding(proposal)?,
+                binding: self.data.usual_binding(proposal)?,
                 policy: policy.clone(),
                 size: compiled.size,
             }),
@@ -128,38 +175,21 @@ impl Core {
         }
     }
 
-    /// The data that goes with this party's inputs by their names, if there is some for each.
-    fn usual_binding(&self, proposal: &Proposal) -> Option<Vec<Binding>> {
-        let mine = proposal.inputs.iter().filter(|input| input.owner == self.me());
-        mine.map(|input| {
-            Some(Binding::new(
-                input.name.clone(),
-                Source::Data(self.data.named_as(&input.name)?),
-            ))
-        })
-        .collect()
-    }
-
     /// This party takes part in a job.
-    pub(crate) fn approve(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
+    pub(crate) fn approve(&self, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
-        let compiled = self.program_of(&job)?;
-        self.check_data(&compiled, &approval)?;
-        let approval = self.marked(approval)?;
-        self.try_tables(id, &compiled, &approval)?;
+        let compiled = self.programs.of_job(&job)?;
+        self.data.check_data(&compiled, &approval)?;
+        let approval = self.data.marked(approval)?;
+        self.data.try_tables(id, &compiled, &approval)?;
         self.take_part(id, approval, by)
     }
 
-    /// The approval with the files that it is of, as they are now.
-    pub(crate) fn marked(&self, mut approval: Approval) -> Result<Approval> {
-        for bound in &mut approval.binding {
-            bound.file = match &bound.source {
-                Source::Data(name) => Some(self.data.mark(name).map_err(Error::Approval)?),
-                Source::Posted => None,
-            };
-        }
-        Ok(approval)
+    /// Whether this party has not decided on a job yet.
+    pub(crate) fn awaits_approval(&self, job: &Job) -> bool {
+        let mine = job.decisions.get(usize::from(self.me));
+        job.state.name() == StateName::Proposed && mine.is_some_and(Option::is_none)
     }
 
     /// Sees that this party has not decided on a job.
@@ -175,7 +205,7 @@ impl Core {
     }
 
     /// This party takes part with data that has been looked at.
-    pub(crate) fn take_part(self: &Arc<Self>, id: JobId, mut approval: Approval, by: Actor) -> Result<Job> {
+    pub(crate) fn take_part(&self, id: JobId, mut approval: Approval, by: Actor) -> Result<Job> {
         let turn = lock(&self.approving);
         // Values that were posted with an approval are never exchanged: whoever comes later is refused before anything is kept.
         let job = self.jobs.get(id)?;
@@ -183,7 +213,7 @@ impl Core {
         let posted = match approval.posted.is_empty() {
             true => None,
             false => {
-                let posted = self.posted.put(&self.key, id, &approval.posted);
+                let posted = self.data.posted.put(id, &approval.posted);
                 Some(posted.map_err(Error::Approval)?)
             }
         };
@@ -199,7 +229,7 @@ impl Core {
             Err(_) => {
                 // Those of another approval stay: it may have taken effect after all.
                 if let Some(posted) = posted {
-                    self.posted.remove_one(id, posted);
+                    self.data.posted.remove_one(id, posted);
                 }
             }
         }
@@ -209,159 +239,17 @@ impl Core {
         Ok(job)
     }
 
-    /// What may be asked of this party's tables, whoever approves it, if that is limited.
-    pub(crate) fn rules_of_tables(&self) -> Result<Option<query::Policy>> {
-        let rules = self
-            .settings
-            .tables
-            .as_deref()
-            .map(query::Policy::load)
-            .transpose();
-        rules.map_err(|error| Error::Approval(error.to_string()))
-    }
-
-    /// Sees that a query may be asked of this party's tables, with the data that is bound to them.
-    pub(crate) fn check_tables(&self, compiled: &Compiled, binding: &[Binding]) -> Result<()> {
-        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
-            return Ok(());
-        };
-        let refused = |error: cenote::Error| Error::Approval(error.to_string());
-        rules
-            .check(PartyId(self.me()), query.job().query())
-            .map_err(refused)?;
-        let mine = |bound: &&Binding| {
-            let mut inputs = compiled.inputs.iter();
-            inputs.any(|input| input.owner == self.me() && input.name == bound.input)
-        };
-        for bound in binding.iter().filter(mine) {
-            let data = match &bound.source {
-                Source::Data(name) => Some(name.as_str()),
-                Source::Posted => None,
-            };
-            let usual = self.data.named_as(&bound.input);
-            rules
-                .check_data(&bound.input, data, usual.as_deref())
-                .map_err(refused)?;
-        }
-        Ok(())
-    }
-
-    /// Counts a query among the answers of today, once.
-    pub(crate) fn count_answer(&self, id: JobId, compiled: &Compiled) -> Result<()> {
-        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
-            return Ok(());
-        };
-        rules
-            .count(PartyId(self.me()), query.job().query(), Some(&id.to_string()))
-            .map_err(|error| Error::Approval(error.to_string()))
-    }
-
-    /// Sees that this party's tables of a query keep what the job declares of them. It is counted as an answer before the tables are read: whoever
-    /// proposed it sees by what this party decides how that went.
-    pub(crate) fn try_tables(&self, id: JobId, compiled: &Compiled, approval: &Approval) -> Result<()> {
-        let Work::Query(query) = &compiled.work else {
-            return Ok(());
-        };
-        self.count_answer(id, compiled)?;
-        let _turn = lock(&self.trying);
-        let posted = |name: &str| approval.posted.get(name).cloned().map(Zeroizing::new);
-        let tables = self
-            .read_tables(&approval.binding, compiled, query, posted)
-            .map_err(|fault| Error::Approval(fault.reason))?;
-        query
-            .rehearse(&tables)
-            .map_err(|error| Error::Approval(error.to_string()))
-    }
-
-    /// Sees that this party can take part with what is given: a query may be asked, named data is there, and posted values fit. Named data
-    /// is not read.
-    pub(crate) fn check_data(&self, compiled: &Compiled, approval: &Approval) -> Result<()> {
-        self.check_tables(compiled, &approval.binding)?;
-        let mut posted: BTreeMap<&str, &str> = approval
-            .posted
-            .iter()
-            .map(|(name, text)| (name.as_str(), text.as_str()))
-            .collect();
-        for bound in &approval.binding {
-            match &bound.source {
-                Source::Data(name) => self.data.check(name).map_err(Error::Approval)?,
-                Source::Posted => {
-                    let text = posted.remove(bound.input.as_str()).ok_or_else(|| {
-                        Error::Approval(format!(
-                            "the values of input {:?} are not posted with it",
-                            bound.input
-                        ))
-                    })?;
-                    compiled
-                        .check_posted(self.me(), &bound.input, text)
-                        .map_err(Error::Approval)?;
-                }
-            }
-        }
-        match posted.keys().next() {
-            None => Ok(()),
-            Some(name) => Err(Error::Approval(format!(
-                "values are posted for {name:?}, which is not bound to posted values"
-            ))),
-        }
-    }
-
     /// This party has decided on a job: the others are told, and the job goes on.
-    pub(crate) fn decided(self: &Arc<Self>, job: &Job) {
-        if let Some(word) = self.word_on(job) {
+    pub(crate) fn decided(&self, job: &Job) {
+        if let Some(word) = self.transitions.word_on(job) {
             self.peers.tell_all(job.proposal.parties, &word);
         }
-        self.changed(job);
-        self.queue_approved(job);
-    }
-
-    /// What this party says of its decision on a job.
-    pub(crate) fn word_on(&self, job: &Job) -> Option<Message> {
-        let decision = job.decisions.get(usize::from(self.me()))?.as_ref()?;
-        let (id, proposal) = (job.proposal.id, job.digest);
-        Some(match decision.verdict {
-            cenote_service::job::Verdict::Approve => Message::Approve { job: id, proposal },
-            cenote_service::job::Verdict::Decline => Message::Decline {
-                job: id,
-                proposal,
-                // What its policy says is its own business.
-                reason: "it does not take part".into(),
-            },
-        })
-    }
-
-    /// Takes a job back.
-    pub(crate) fn cancel(self: &Arc<Self>, id: JobId, by: Actor) -> Result<Job> {
-        let job = self.jobs.cancel(id, by, Timestamp::now())?;
-        self.peers
-            .tell_all(job.proposal.parties, &Message::Cancel { job: id });
-        self.changed(&job);
-        Ok(job)
-    }
-
-    /// A job is to end here. One that runs is stopped, and is done all the same if it has its outputs by then.
-    pub(crate) fn give_up(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
-        let running = self.scheduler.queue().running(id);
-        if !running.is_some_and(|running| running.stop(kind, reason.clone())) {
-            self.fail(id, kind, reason);
-        }
-    }
-
-    /// A job fails here.
-    pub(crate) fn fail(self: &Arc<Self>, id: JobId, kind: FailKind, reason: String) {
-        match self.jobs.fail(id, kind, reason, Timestamp::now()) {
-            Ok(job) => {
-                self.peers.tell_all(job.proposal.parties, &failed(id, kind));
-                self.changed(&job);
-            }
-            // It has ended in another way meanwhile.
-            Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
-            Err(error) => tracing::error!(job = %id, %error, "a failure cannot be recorded"),
-        }
+        self.transitions.changed(job);
+        self.transitions.queue_approved(job);
     }
 
     /// A peer says something of a job.
-    pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote, message: Message) {
+    pub(crate) fn hear(&self, from: u8, id: JobId, says: Remote) {
         if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
             let running = self.scheduler.queue().running(id);
             if running.is_some_and(|running| from < running.parties && running.hear(from, &says)) {
@@ -369,25 +257,27 @@ impl Core {
             }
         }
         // A word on what is not known is not worth a write.
-        if !lock(&self.open).contains_key(&id) && matches!(self.jobs.get(id), Err(Error::NoJob(_))) {
+        if !self.open.contains(id) && matches!(self.jobs.get(id), Err(Error::NoJob(_))) {
             let Some(peer) = self.peers.get(from) else { return };
-            peer.known().keep_early(id, message);
+            peer.known().keep_early(id, says);
             // Its proposal may have been recorded meanwhile.
-            if lock(&self.open).contains_key(&id) {
+            if self.open.contains(id) {
                 let early = peer.known().take_early(id);
-                early.into_iter().for_each(|message| self.obey(from, message));
+                early.into_iter().for_each(|says| self.hear(from, id, says));
             }
             return;
         }
         let approves = matches!(says, Remote::Approve { .. });
         match self.jobs.hear_and_queue(id, from, says, Timestamp::now()) {
             Ok(jobs) => {
-                jobs.iter().for_each(|job| self.changed(job));
+                jobs.iter().for_each(|job| self.transitions.changed(job));
                 if let Some(job) = jobs.last().filter(|job| job.state == State::Queued) {
-                    self.enqueue(job);
+                    self.transitions.enqueue(job);
                 }
             }
-            Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => self.tell_end(from, id),
+            Err(Error::NoTransition { state, .. }) if approves && !state.is_open() => {
+                self.transitions.tell_end(from, id)
+            }
             // Said before, or nothing that it may say: nothing has changed.
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
             Err(error @ Error::OtherProposal { .. }) => {
@@ -407,54 +297,22 @@ impl Core {
         }
     }
 
-    /// A job that may have come into a state from which this party moves it on.
-    pub(crate) fn queue_approved(self: &Arc<Self>, job: &Job) {
-        if job.state.name() != StateName::Approved {
-            return;
-        }
-        let id = job.proposal.id;
-        match self.jobs.queue(id, Timestamp::now()) {
-            Ok(job) => {
-                self.changed(&job);
-                self.enqueue(&job);
+    /// Moves an unfinished job on, of which the program is here.
+    pub(crate) fn moves_on(&self, job: &Job) {
+        match job.state.name() {
+            // A person who submits here says with which data; the policy may choose other.
+            StateName::Proposed if self.awaits_approval(job) && job.proposal.proposer != self.me => {
+                let ruled = self
+                    .programs
+                    .of_job(job)
+                    .and_then(|compiled| self.rule(job, &compiled));
+                if let Err(error) = ruled {
+                    tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
+                }
             }
-            Err(Error::NoTransition { .. }) => {}
-            Err(error) => tracing::error!(job = %id, %error, "a job cannot be queued; it is tried again"),
+            StateName::Approved => self.transitions.queue_approved(job),
+            StateName::Queued => self.transitions.enqueue(job),
+            _ => {}
         }
-    }
-
-    /// Tells a peer how a job ended that it believes open.
-    pub(crate) fn tell_end(&self, to: u8, id: JobId) {
-        let message = match self.jobs.get(id) {
-            Ok(job) => match &job.state {
-                // Whoever still runs it comes to its own end.
-                State::Done => return,
-                State::Declined { by, .. } if *by == self.me() => self.word_on(&job),
-                State::Cancelled { by } if *by == self.me() => Some(Message::Cancel { job: id }),
-                State::Declined { by, .. } => Some(ended(id, format!("party {by} has declined it"))),
-                State::Cancelled { by } => Some(ended(id, format!("party {by} has taken it back"))),
-                State::Failed(failure) => Some(failed(id, failure.kind)),
-                State::Proposed | State::Approved | State::Queued | State::Running => return,
-            },
-            Err(Error::NoJob(_)) => Some(ended(id, "it is not known there".into())),
-            Err(_) => return,
-        };
-        if let Some(message) = message {
-            self.peers.tell(to, &message);
-        }
-    }
-}
-
-/// Says that a job has failed, and no more of why than peers are told.
-pub(crate) fn failed(job: JobId, failure: FailKind) -> Message {
-    let reason = failure::words(failure).into();
-    Message::Fail { job, failure, reason }
-}
-
-fn ended(job: JobId, reason: String) -> Message {
-    Message::Fail {
-        job,
-        failure: FailKind::Peer,
-        reason,
     }
 }

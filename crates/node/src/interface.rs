@@ -9,7 +9,6 @@ use cenote_service::live::{
 use cenote_service::{Error, Job, Result, Timestamp};
 use zeroize::Zeroizing;
 
-use crate::message::Message;
 use crate::node::Node;
 
 /// Kept values that are listed, at most.
@@ -28,12 +27,12 @@ impl Live for Node {
     }
 
     fn submit(&self, submission: Submission, by: Actor) -> Result<Job> {
-        self.core.submit(submission, by)
+        self.core.proposals.submit(submission, by)
     }
 
     fn explain(&self, job: JobId) -> Result<Explained> {
         let job = self.core.jobs.get(job)?;
-        let compiled = self.core.program_of(&job)?;
+        let compiled = self.core.programs.of_job(&job)?;
         Ok(Explained {
             program: compiled.named(),
             summary: compiled.summary(),
@@ -44,28 +43,15 @@ impl Live for Node {
     }
 
     fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job> {
-        self.core.approve(job, approval, by)
+        self.core.decisions.approve(job, approval, by)
     }
 
     fn decline(&self, job: JobId, reason: String, by: Actor) -> Result<Job> {
-        let job = self
-            .core
-            .jobs
-            .decline(job, reason.clone(), by, Timestamp::now())?;
-        self.core.peers.tell_all(
-            job.proposal.parties,
-            &Message::Decline {
-                job: job.proposal.id,
-                proposal: job.digest,
-                reason,
-            },
-        );
-        self.core.changed(&job);
-        Ok(job)
+        self.core.decisions.decline(job, reason, by)
     }
 
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
-        self.core.cancel(job, by)
+        self.core.transitions.cancel(job, by)
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
@@ -76,6 +62,7 @@ impl Live for Node {
     fn data(&self) -> Result<Vec<Data>> {
         self.core
             .data
+            .folder
             .list()
             .map_err(|error| Error::Database(format!("the folder of data cannot be read: {error}")))
     }

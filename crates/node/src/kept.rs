@@ -1,18 +1,25 @@
 //! Values that jobs keep instead of opening them, and that later jobs take.
 
+use std::sync::Arc;
+
 use cenote::keeping::{Keeping, Share};
 use cenote_service::job::{FailKind, Job, Keep, Kept, Proposal, Take};
-use cenote_service::{Error, Result, Sealed, Timestamp};
+use cenote_service::{Error, Jobs, Result, ResultKey, Sealed, Timestamp};
 
 use crate::compiled::{Compiled, MOST_KEPT, Taken};
-use crate::core::Core;
 use crate::failure::Fault;
 
 /// Bytes of all shares that are stored, and values, at most, but for what open jobs keep.
 const ALL_KEPT: u64 = 64 * MOST_KEPT;
 const VALUES: u64 = 100_000;
 
-impl Core {
+/// The values that are kept here. It has no lock of its own.
+pub(crate) struct KeptValues {
+    pub(crate) jobs: Jobs,
+    pub(crate) key: Arc<ResultKey>,
+}
+
+impl KeptValues {
     /// The kept values that a program takes which is proposed here: where it names no job, the newest of that name and type.
     pub(crate) fn find_taken(&self, compiled: &Compiled) -> Result<Vec<Take>> {
         let find = |taken: &Taken| {

@@ -9,6 +9,8 @@
 //! is in no message to a peer and in no log.
 #![forbid(unsafe_code)]
 
+mod base;
+mod clock;
 mod compiled;
 mod compute;
 mod core;
@@ -19,7 +21,6 @@ mod dispatch;
 mod error;
 mod failure;
 pub mod founding;
-mod inputs;
 mod interface;
 mod kept;
 pub mod local;
@@ -29,6 +30,8 @@ mod message;
 mod monitor;
 mod names;
 mod node;
+mod open_jobs;
+mod own_data;
 mod peer;
 mod peers;
 mod policy;
@@ -42,7 +45,7 @@ mod scheduler;
 mod settings;
 mod statuses;
 mod stock;
-mod tick;
+mod transitions;
 mod unsettled;
 pub mod wires;
 

@@ -1,33 +1,22 @@
 //! A service, from its start to its end.
 
-use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
-use cenote_service::audit::Event;
-use cenote_service::job::{FailKind, Job, Settings as JobSettings, StateName};
+use cenote_service::job::{FailKind, Job, StateName};
+use cenote_service::{Database, Jobs, Tokens};
 
-use cenote_service::{Database, Jobs, Policy, ResultKey, Timestamp, Tokens};
-
+use crate::base::Base;
+use crate::clock;
 use crate::core::Core;
-
-use crate::data::{Folder, Posted};
 use crate::dispatch::{Ears, workers};
 use crate::error::Error;
-use crate::monitor::Monitor;
-use crate::peers::Peers;
-use crate::policy::PolicyInForce;
-use crate::programs::Programs;
-use crate::scheduler::Scheduler;
+use crate::policy;
 use crate::settings::Settings;
-use crate::stock::Stock;
-use crate::tick;
-use crate::unsettled::AgainstPeers;
 use crate::wires::{Hear, Wires, trunks};
 
 /// A service that is up. It ends with [`Node::stop`]; dropped without that, as when its process is killed.
@@ -50,51 +39,7 @@ impl Node {
         settings: Settings,
         join: impl FnOnce(Arc<dyn Hear>) -> Result<Arc<dyn Wires>, Error>,
     ) -> Result<Self, Error> {
-        let database = Database::open(&settings.folder, &settings.database)?;
-        let policy = read_policy(&settings)?;
-        let now = Timestamp::now();
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        database.audit(now, Event::Started { version })?;
-        database.audit(
-            now,
-            Event::Policy {
-                digest: policy.digest(),
-            },
-        )?;
-        let folder = |name: &str| settings.folder.join(name);
-        let jobs = Jobs::new(database.clone(), JobSettings::new(settings.me));
-        let monitor = Arc::new(Monitor::default());
-        let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
-        let scheduler = Arc::new(Scheduler::new(settings.me, settings.limits()));
-        let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
-        let against = Arc::new(AgainstPeers {
-            me: settings.me,
-            database: database.clone(),
-            jobs: jobs.clone(),
-            policy: Arc::clone(&policy),
-            peers: Arc::clone(&peers),
-            monitor: Arc::clone(&monitor),
-        });
-        let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
-        let core = Arc::new(Core {
-            since: now,
-            key: ResultKey::open(database.folder())?,
-            programs: Programs::open(&folder("programs"), settings.me).map_err(Error::Machine)?,
-            data: Folder::open(&settings.data).map_err(Error::Machine)?,
-            posted: Posted::open(&folder("posted")).map_err(Error::Machine)?,
-            policy,
-            against,
-            peers,
-            monitor,
-            scheduler,
-            stock: Arc::new(stock),
-            open: Mutex::new(BTreeMap::new()),
-            approving: Mutex::default(),
-            trying: Mutex::default(),
-            database,
-            jobs,
-            settings,
-        });
+        let core = Arc::new(Core::new(Base::open(settings)?));
         let open = core.resume()?;
         core.against.look_at_unsettled();
         let weak = Arc::downgrade(&core);
@@ -105,7 +50,7 @@ impl Node {
         let _ = core.peers.workers.set(all.map_err(machine)?);
         let wires = join(Arc::new(Ears(weak)))?;
         let _ = core.peers.wires.set(wires);
-        tick::start(&core).map_err(machine)?;
+        clock::start(&core).map_err(machine)?;
         // Reading their programs takes time, which deadlines and other jobs do not wait for.
         let weak = Arc::downgrade(&core);
         std::thread::Builder::new()
@@ -146,7 +91,7 @@ impl Node {
     /// # Errors
     /// What is wrong with it; where it cannot be recorded.
     pub fn reload_policy(&self) -> Result<(), Error> {
-        let policy = read_policy(&self.core.settings)?;
+        let policy = policy::read(&self.core.settings)?;
         let digest = policy.digest();
         let (before, asked) = self.core.policy.follow(policy)?;
         if let Err(error) = asked.wait() {
@@ -172,7 +117,7 @@ impl Node {
         // Those that meet do not see it, and to record their end may take a while.
         for running in all_running {
             if start.elapsed() < limit && running.stopped_before_meeting().is_some() {
-                core.fail(running.job, why.0, why.1.into());
+                core.transitions.fail(running.job, why.0, why.1.into());
             }
         }
         if !core.scheduler.wait_finished(limit) {
@@ -181,13 +126,6 @@ impl Node {
         if let Some(wires) = core.peers.wires.get() {
             wires.stop();
         }
-    }
-}
-
-fn read_policy(settings: &Settings) -> Result<Policy, Error> {
-    match &settings.policy {
-        None => Ok(Policy::ask()),
-        Some(path) => Ok(Policy::read(Path::new(path), &settings.names)?),
     }
 }
 
@@ -200,42 +138,12 @@ fn resume_jobs(core: &Weak<Core>, mut open: Vec<Job>) {
             return;
         }
         let moves = || {
-            if !core.awaits_program(job) {
-                core.moves_on(job);
+            if !core.proposals.awaits_program(job) {
+                core.decisions.moves_on(job);
             }
         };
         if catch_unwind(AssertUnwindSafe(moves)).is_err() {
             tracing::error!(job = %job.proposal.id, "a job could not go on after the restart; the log says where");
-        }
-    }
-}
-
-impl Core {
-    /// What a restart means for the jobs of the record. Gives those that go on.
-    fn resume(self: &Arc<Self>) -> Result<Vec<Job>, Error> {
-        let (failed, open) = self.jobs.restart(Timestamp::now())?;
-        failed.iter().for_each(|job| self.changed(job));
-        open.iter().for_each(|job| self.remember(job));
-        let waits = |id| open.iter().any(|job| job.proposal.id == id);
-        self.posted.keep(waits);
-        Ok(open)
-    }
-
-    /// Moves an unfinished job on, of which the program is here.
-    pub(crate) fn moves_on(self: &Arc<Self>, job: &Job) {
-        match job.state.name() {
-            // A person who submits here says with which data; the policy may choose other.
-            StateName::Proposed if self.awaits_approval(job) && job.proposal.proposer != self.me() => {
-                let ruled = self
-                    .program_of(job)
-                    .and_then(|compiled| self.rule(job, &compiled));
-                if let Err(error) = ruled {
-                    tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
-                }
-            }
-            StateName::Approved => self.queue_approved(job),
-            StateName::Queued => self.enqueue(job),
-            _ => {}
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What a service keeps of a peer: what it has said, and how much it may still ask.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use cenote_service::job::{Digest, JobId, Proposal};
+use cenote_service::job::{Digest, JobId, Proposal, Remote};
 
-use crate::message::Message;
+use crate::locks::lock;
 use crate::programs::LARGEST;
 use crate::queue::Limits;
 
@@ -54,7 +54,7 @@ pub(crate) struct Known {
     lines: Bucket,
     unsaid: u64,
     /// Words on jobs that are not known here, and when they came.
-    early: VecDeque<(JobId, Message, Instant)>,
+    early: VecDeque<(JobId, Remote, Instant)>,
     /// Programs that it is sending.
     coming: BTreeMap<Digest, Coming>,
     /// How far this party is in greeting it over the connection that is there.
@@ -126,7 +126,7 @@ impl Peer {
     }
 
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -156,21 +156,21 @@ impl Known {
     }
 
     /// Keeps its word on a job that is not known here.
-    pub(crate) fn keep_early(&mut self, job: JobId, message: Message) {
+    pub(crate) fn keep_early(&mut self, job: JobId, says: Remote) {
         self.early.retain(|(_, _, came)| came.elapsed() < EARLY_FOR);
         if self.early.len() >= EARLY {
             self.early.pop_front();
         }
-        self.early.push_back((job, message, Instant::now()));
+        self.early.push_back((job, says, Instant::now()));
     }
 
     /// Its words on that job.
-    pub(crate) fn take_early(&mut self, job: JobId) -> Vec<Message> {
+    pub(crate) fn take_early(&mut self, job: JobId) -> Vec<Remote> {
         let (taken, kept) = std::mem::take(&mut self.early)
             .into_iter()
             .partition::<VecDeque<_>, _>(|(known, ..)| *known == job);
         self.early = kept;
-        taken.into_iter().map(|(_, message, _)| message).collect()
+        taken.into_iter().map(|(_, says, _)| says).collect()
     }
 
     /// A proposal waits for its program. Gives whether the program must be asked for, or nothing where too many wait.

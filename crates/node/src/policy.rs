@@ -1,10 +1,25 @@
 //! The policy that decides on proposals, until another follows it.
 
+use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use cenote_service::audit::Event;
 use cenote_service::job::Digest;
 use cenote_service::{Database, Pending, Policy, Timestamp};
+
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// Reads the policy of a service; without one, persons decide.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read(settings: &Settings) -> Result<Policy, Error> {
+    match &settings.policy {
+        None => Ok(Policy::ask()),
+        Some(path) => Ok(Policy::read(Path::new(path), &settings.names)?),
+    }
+}
 
 /// The policy in force. While its lock is held the record is asked for what it decides, and no other lock is taken.
 pub(crate) struct PolicyInForce {

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use cenote::Bundle;
-use cenote_service::job::Digest;
-use cenote_service::write_whole;
+use cenote_service::job::{Digest, Job};
+use cenote_service::{Error, write_whole};
 
 use crate::compiled::Compiled;
 use crate::data::make_private;
+use crate::locks::lock;
 use crate::message::PIECE;
 
 /// Bytes of a program, at most.
@@ -41,10 +42,6 @@ pub(crate) struct Programs {
 struct Ready {
     programs: BTreeMap<Digest, (u64, Arc<Compiled>)>,
     uses: u64,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Programs {
@@ -99,6 +96,24 @@ impl Programs {
         self.receive(by, digest, &text).map(Some)
     }
 
+    /// The program of this digest, which a job has.
+    ///
+    /// # Errors
+    /// What is wrong with the copy, or that there is none.
+    pub(crate) fn of(&self, digest: Digest) -> cenote_service::Result<Arc<Compiled>> {
+        let program = self.get(self.me, digest).map_err(Error::Proposal)?;
+        program
+            .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
+    }
+
+    /// The program of a job.
+    ///
+    /// # Errors
+    /// As [`Programs::of`].
+    pub(crate) fn of_job(&self, job: &Job) -> cenote_service::Result<Arc<Compiled>> {
+        self.of(job.proposal.program.digest)
+    }
+
     fn compiled(
         &self,
         by: u8,
@@ -109,7 +124,7 @@ impl Programs {
             .reading
             .get(usize::from(by))
             .ok_or("there is no such party")?;
-        let _turn = locked(turn);
+        let _turn = lock(turn);
         if let Some(known) = self.known(digest) {
             return Ok(known);
         }
@@ -141,7 +156,7 @@ impl Programs {
             .read_to_string(&mut text)
             .map_err(unreadable)?;
         if Digest::of(text.as_bytes()) != digest {
-            let _turn = locked(&self.writing);
+            let _turn = lock(&self.writing);
             let _ = fs::remove_file(self.path(digest));
             return Ok(None);
         }
@@ -189,7 +204,7 @@ impl Programs {
     /// # Errors
     /// That it cannot be kept.
     pub(crate) fn keep(&self, compiled: &Compiled, needed: impl Fn(Digest) -> bool) -> Result<(), String> {
-        let _turn = locked(&self.writing);
+        let _turn = lock(&self.writing);
         if self.path(compiled.digest).exists() {
             return Ok(());
         }
@@ -210,7 +225,7 @@ impl Programs {
     }
 
     fn known(&self, digest: Digest) -> Option<Arc<Compiled>> {
-        let mut ready = locked(&self.ready);
+        let mut ready = lock(&self.ready);
         ready.uses += 1;
         let uses = ready.uses;
         let (used, compiled) = ready.programs.get_mut(&digest)?;
@@ -219,7 +234,7 @@ impl Programs {
     }
 
     fn remember(&self, compiled: &Arc<Compiled>) {
-        let mut ready = locked(&self.ready);
+        let mut ready = lock(&self.ready);
         ready.uses += 1;
         let uses = ready.uses;
         ready
@@ -372,7 +387,7 @@ mod tests {
     fn a_peers_program_that_takes_long_to_read_holds_up_nobody_else() {
         let folder = tempfile::tempdir().expect("a folder");
         let programs = Programs::open(folder.path(), 0).expect("opens");
-        let of_party_1 = locked(&programs.reading[1]);
+        let of_party_1 = lock(&programs.reading[1]);
         std::thread::scope(|scope| {
             let (done, waits) = std::sync::mpsc::channel();
             let programs = &programs;

@@ -1,21 +1,28 @@
 //! Jobs that are proposed: here, or by a peer.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote::Bundle;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Digest, Job, JobId, Noted, Proposal, StateName};
+use cenote_service::job::{Digest, Job, JobId, Noted, Proposal};
 use cenote_service::live::Submission;
-use cenote_service::{Error, Pending, Result, Timestamp};
+use cenote_service::{Error, Jobs, Pending, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
 
+use crate::base::Base;
 use crate::compiled::Compiled;
-use crate::core::{Core, OpenJob};
-use crate::locks::lock;
+use crate::decisions::Decisions;
+use crate::kept::KeptValues;
 use crate::message::Message;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
 use crate::peer::Piece;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
+use crate::programs::Programs;
+use crate::transitions::Transitions;
 
 /// How long a job may take that does not say.
 const WITHIN: u64 = 3600;
@@ -24,9 +31,45 @@ const LONGEST: u64 = 31 * 24 * 3600;
 /// How far a peer's deadline may be beyond that, for its clock.
 const CLOCKS: Duration = Duration::from_secs(3600);
 
-impl Core {
+/// What proposes jobs, and takes the proposals of peers. It has no lock of its own.
+pub(crate) struct Proposals {
+    me: u8,
+    /// How many parties the service has.
+    parties: usize,
+    jobs: Jobs,
+    key: Arc<ResultKey>,
+    programs: Arc<Programs>,
+    kept: Arc<KeptValues>,
+    data: Arc<OwnData>,
+    policy: Arc<PolicyInForce>,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    transitions: Arc<Transitions>,
+    decisions: Arc<Decisions>,
+}
+
+impl Proposals {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>, decisions: &Arc<Decisions>) -> Self {
+        Proposals {
+            me: base.settings.me,
+            parties: base.settings.names.len(),
+            jobs: base.jobs.clone(),
+            key: Arc::clone(&base.key),
+            programs: Arc::clone(&base.programs),
+            kept: Arc::clone(&base.kept),
+            data: Arc::clone(&base.data),
+            policy: Arc::clone(&base.policy),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            peers: Arc::clone(&base.peers),
+            transitions: Arc::clone(transitions),
+            decisions: Arc::clone(decisions),
+        }
+    }
+
     /// A job is submitted here.
-    pub(crate) fn submit(self: &Arc<Self>, submission: Submission, by: Actor) -> Result<Job> {
+    pub(crate) fn submit(&self, submission: Submission, by: Actor) -> Result<Job> {
         let within = submission.within.unwrap_or(WITHIN);
         if !(1..=LONGEST).contains(&within) {
             return Err(Error::Proposal(format!(
@@ -37,10 +80,10 @@ impl Core {
         // A repetition counts nothing.
         if let Some(job) = self.jobs.repeated(key.clone(), body)? {
             return match submission.approval {
-                Some(approval) if self.awaits_approval(&job) => {
+                Some(approval) if self.decisions.awaits_approval(&job) => {
                     let id = job.proposal.id;
                     self.propose_to_peers(&job);
-                    self.as_decided(id, self.approve(id, approval, by))
+                    self.as_decided(id, self.decisions.approve(id, approval, by))
                 }
                 _ => Ok(job),
             };
@@ -50,21 +93,21 @@ impl Core {
             files: submission.files,
         };
         let compiled = self.programs.read(bundle).map_err(Error::Proposal)?;
-        self.fits(&compiled).map_err(Error::Proposal)?;
-        if usize::from(compiled.parties()) > self.settings.names.len() {
+        self.transitions.fits(&compiled).map_err(Error::Proposal)?;
+        if usize::from(compiled.parties()) > self.parties {
             return Err(Error::Proposal(format!(
                 "protocol \"{}\" has {} parties, and this service has {}",
                 compiled.protocol().name(),
                 compiled.parties(),
-                self.settings.names.len()
+                self.parties
             )));
         }
         let now = Timestamp::now();
-        let takes = self.find_taken(&compiled)?;
-        self.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
+        let takes = self.kept.find_taken(&compiled)?;
+        self.kept.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
         let proposal = Proposal {
-            id: JobId::of(self.me(), cenote_service::random()?),
-            proposer: self.me(),
+            id: JobId::of(self.me, cenote_service::random()?),
+            proposer: self.me,
             parties: compiled.parties(),
             protocol: compiled.protocol().name().into(),
             program: compiled.named(),
@@ -79,9 +122,9 @@ impl Core {
         };
         let approval = submission.approval.map(|approval| {
             // A job that cannot be approved is not proposed either.
-            self.check_data(&compiled, &approval)?;
-            let approval = self.marked(approval)?;
-            self.try_tables(proposal.id, &compiled, &approval)?;
+            self.data.check_data(&compiled, &approval)?;
+            let approval = self.data.marked(approval)?;
+            self.data.try_tables(proposal.id, &compiled, &approval)?;
             Ok::<_, Error>(approval)
         });
         let approval = approval.transpose()?;
@@ -89,7 +132,7 @@ impl Core {
         let policy = self.policy.read();
         let rules = match &approval {
             Some(_) => None,
-            None => self.rules_for(&policy, &proposal, &compiled),
+            None => self.decisions.rules_for(&policy, &proposal, &compiled),
         };
         let noted = self
             .jobs
@@ -97,13 +140,13 @@ impl Core {
         drop(policy);
         let noted = noted?.wait()?;
         let job = &noted.job;
-        if !noted.new && (approval.is_none() || !self.awaits_approval(job)) {
+        if !noted.new && (approval.is_none() || !self.decisions.awaits_approval(job)) {
             return Ok(noted.job);
         }
         self.propose_to_peers(job);
         let id = job.proposal.id;
         let decided = match approval {
-            Some(approval) => self.take_part(id, approval, by),
+            Some(approval) => self.decisions.take_part(id, approval, by),
             None => self.ruled(noted, &compiled),
         };
         self.as_decided(id, decided)
@@ -118,7 +161,7 @@ impl Core {
     }
 
     fn propose_to_peers(&self, job: &Job) {
-        self.remember(job);
+        self.open.remember(job);
         let proposal = Box::new(job.proposal.clone());
         self.peers
             .tell_all(job.proposal.parties, &Message::Propose { proposal });
@@ -141,49 +184,25 @@ impl Core {
     }
 
     /// What follows from a proposal that was just noted.
-    fn ruled(self: &Arc<Self>, noted: Noted, compiled: &Compiled) -> Result<Job> {
+    fn ruled(&self, noted: Noted, compiled: &Compiled) -> Result<Job> {
         match noted.ruled {
-            None => self.rule(&noted.job, compiled),
+            None => self.decisions.rule(&noted.job, compiled),
             Some((_, None)) => Ok(noted.job),
             Some((_, Some(decided))) => {
-                self.decided(&decided);
+                self.decisions.decided(&decided);
                 Ok(decided)
             }
         }
     }
 
-    /// Whether this party has not decided on a job yet.
-    pub(crate) fn awaits_approval(&self, job: &Job) -> bool {
-        let mine = job.decisions.get(usize::from(self.me()));
-        job.state.name() == StateName::Proposed && mine.is_some_and(Option::is_none)
-    }
-
     /// Keeps a program, and those that unfinished jobs need.
     fn keep(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let needed: BTreeSet<Digest> = lock(&self.open).values().map(|open| open.program).collect();
+        let needed = self.open.programs();
         self.programs.keep(compiled, |digest| needed.contains(&digest))
     }
 
-    /// Sees that a job can ever run here.
-    pub(crate) fn fits(&self, compiled: &Compiled) -> std::result::Result<(), String> {
-        let memory = compiled.memory_at(self.me());
-        self.scheduler.queue().refusal(memory).map_or(Ok(()), Err)
-    }
-
-    /// The program of a job.
-    pub(crate) fn program_of(&self, job: &Job) -> Result<Arc<Compiled>> {
-        self.program(job.proposal.program.digest)
-    }
-
-    /// The program of this digest, which a job has.
-    pub(crate) fn program(&self, digest: Digest) -> Result<Arc<Compiled>> {
-        let program = self.programs.get(self.me(), digest).map_err(Error::Proposal)?;
-        program
-            .ok_or_else(|| Error::Proposal("its program is not kept here any more; propose it anew".into()))
-    }
-
     /// A peer proposes a job.
-    pub(crate) fn hear_proposal(self: &Arc<Self>, from: u8, proposal: Proposal) {
+    pub(crate) fn hear_proposal(&self, from: u8, proposal: Proposal) {
         if proposal.proposer != from {
             return self.refuse(from, &proposal, "it is in another party's name");
         }
@@ -193,11 +212,11 @@ impl Core {
         match self.jobs.get(proposal.id) {
             Ok(known) if known.digest == proposal.digest() => {
                 if known.state.name().is_open() {
-                    if let Some(word) = self.word_on(&known) {
+                    if let Some(word) = self.transitions.word_on(&known) {
                         self.peers.tell(from, &word);
                     }
                 } else {
-                    self.tell_end(from, proposal.id);
+                    self.transitions.tell_end(from, proposal.id);
                 }
                 return;
             }
@@ -232,8 +251,8 @@ impl Core {
     }
 
     /// A peer's proposal, of which the program is here.
-    fn consider(self: &Arc<Self>, from: u8, proposal: Proposal, compiled: &Compiled) {
-        let there = || match usize::from(compiled.parties()) > self.settings.names.len() {
+    fn consider(&self, from: u8, proposal: Proposal, compiled: &Compiled) {
+        let there = || match usize::from(compiled.parties()) > self.parties {
             true => Err("it has more parties than this service".to_owned()),
             false => Ok(()),
         };
@@ -241,10 +260,10 @@ impl Core {
         if let Err(reason) = checked {
             return self.refuse(from, &proposal, &reason);
         }
-        match self.check_taken(&proposal, compiled) {
+        match self.kept.check_taken(&proposal, compiled) {
             Ok(()) => {}
             // Its outcome may not have been recorded here yet.
-            Err(error @ Error::NoKept { job, .. }) if lock(&self.open).contains_key(&job) => {
+            Err(error @ Error::NoKept { job, .. }) if self.open.contains(job) => {
                 return self.put_off(from, &proposal, &error.to_string());
             }
             Err(error @ (Error::NoKept { .. } | Error::Proposal(_))) => {
@@ -253,7 +272,10 @@ impl Core {
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         }
         // What this machine has is nobody else's business.
-        let fits = self.fits(compiled).and_then(|()| self.has_room_to_keep(compiled));
+        let fits = self
+            .transitions
+            .fits(compiled)
+            .and_then(|()| self.kept.has_room_to_keep(compiled));
         if let Err(reason) = fits {
             if let Some(unsaid) = self.peers.line_on(from) {
                 tracing::warn!(from, job = %proposal.id, reason, unsaid, "a proposal cannot be taken");
@@ -265,7 +287,7 @@ impl Core {
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
         let policy = self.policy.read();
-        let rules = self.rules_for(&policy, &proposal, compiled);
+        let rules = self.decisions.rules_for(&policy, &proposal, compiled);
         let noted = self
             .jobs
             .begin_propose(proposal.clone(), body, by, rules, Timestamp::now());
@@ -278,14 +300,14 @@ impl Core {
             }
             Err(error) => return self.put_off(from, &proposal, &error.to_string()),
         };
-        self.remember(&noted.job);
+        self.open.remember(&noted.job);
         if let Err(error) = self.ruled(noted, compiled) {
             tracing::warn!(job = %id, %error, "the policy could not decide; a person has to");
         }
         for party in 0..proposal.parties {
             let early = self.peers.get(party).map(|peer| peer.known().take_early(id));
-            for message in early.into_iter().flatten() {
-                self.obey(party, message);
+            for says in early.into_iter().flatten() {
+                self.decisions.hear(party, id, says);
             }
         }
     }
@@ -318,10 +340,7 @@ impl Core {
     /// A peer wants a program from a byte on.
     pub(crate) fn send_piece(&self, to: u8, program: Digest, at: u64) {
         let Some(peer) = self.peers.get(to) else { return };
-        let known = lock(&self.open)
-            .values()
-            .any(|open| to < open.parties && open.program == program);
-        if !known || !peer.known().pieces.take(Instant::now()) {
+        if !self.open.is_known_to(to, program) || !peer.known().pieces.take(Instant::now()) {
             return;
         }
         let piece = match self.programs.piece(program, at) {
@@ -341,7 +360,7 @@ impl Core {
     }
 
     /// A piece of a program has come.
-    pub(crate) fn hear_piece(self: &Arc<Self>, from: u8, program: Digest, at: u64, of: u64, text: &str) {
+    pub(crate) fn hear_piece(&self, from: u8, program: Digest, at: u64, of: u64, text: &str) {
         let Some(peer) = self.peers.get(from) else { return };
         let piece = peer.known().piece(program, at, of, text);
         let (refused, why) = match piece {
@@ -365,9 +384,7 @@ impl Core {
             self.refuse(from, &proposal, &why);
         }
     }
-}
 
-impl Core {
     /// Sees that the program of an open job is there. One that a peer has proposed can be asked of it again; gives whether it is.
     pub(crate) fn awaits_program(&self, job: &Job) -> bool {
         let (program, proposer) = (job.proposal.program.digest, job.proposal.proposer);
@@ -386,9 +403,8 @@ impl Core {
     }
 
     /// A program has come that open jobs may have been without.
-    fn has_come(self: &Arc<Self>, compiled: &Compiled) {
-        let of_program = |(id, open): (&JobId, &OpenJob)| (open.program == compiled.digest).then_some(*id);
-        let waiting: Vec<JobId> = lock(&self.open).iter().filter_map(of_program).collect();
+    fn has_come(&self, compiled: &Compiled) {
+        let waiting = self.open.of_program(compiled.digest);
         if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
             return;
         }
@@ -396,7 +412,7 @@ impl Core {
             return tracing::warn!(reason, "a program that open jobs need");
         }
         for job in waiting.into_iter().filter_map(|id| self.jobs.get(id).ok()) {
-            self.moves_on(&job);
+            self.decisions.moves_on(&job);
         }
     }
 }

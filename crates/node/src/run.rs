@@ -6,19 +6,30 @@ use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
 use cenote_net::Threads;
-use cenote_service::job::{FailKind, Job, JobId, State};
+use cenote_service::job::{FailKind, JobId};
 use cenote_service::live::AlarmKind;
-use cenote_service::{Error, Pending, Timestamp};
+use cenote_service::{Error, Jobs, Pending, Timestamp};
 
+use crate::base::Base;
 use crate::compiled::Compiled;
-use crate::core::Core;
-use crate::decisions::failed;
+use crate::compute::Sessions;
 use crate::failure::Fault;
-use crate::locks::lock;
 use crate::message::LEADER;
 use crate::message::Message;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
+use crate::programs::Programs;
 use crate::queue::{Limits, Waiting};
+use crate::results::Results;
 use crate::running_job::RunningJob;
+use crate::scheduler::{RunGuard, Scheduler};
+use crate::settings::Settings;
+use crate::stock::Stock;
+use crate::transitions::{Transitions, failed};
+use crate::unsettled::AgainstPeers;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
@@ -26,75 +37,60 @@ const LATE: Duration = Duration::from_secs(1);
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
 
-impl Core {
-    /// A queued job waits for its turn.
-    pub(crate) fn enqueue(self: &Arc<Self>, job: &Job) {
-        let id = job.proposal.id;
-        let compiled = match self.program_of(job) {
-            Ok(compiled) => compiled,
-            Err(error) => return self.fail(id, FailKind::Internal, error.to_string()),
-        };
-        if let Err(reason) = self.fits(&compiled) {
-            return self.fail(id, FailKind::Refused, reason);
-        }
-        if let Err(error @ Error::NoKept { .. }) = self.check_still_kept(&job.proposal, &compiled) {
-            return self.fail(id, FailKind::Refused, error.to_string());
-        }
-        let wanted = self.stock.wanted(&compiled);
-        let mut memory = compiled.memory.clone();
-        if let Some(wanted) = wanted {
-            let of_stock = self.stock.memory_of(wanted, &compiled);
-            let both = memory.iter_mut().zip(of_stock);
-            both.for_each(|(bytes, of_stock)| *bytes = of_stock.max(*bytes));
-        }
-        self.scheduler.queue().add(Waiting {
-            job: id,
-            proposer: job.proposal.proposer,
-            parties: job.proposal.parties,
-            memory,
-            wanted,
-        });
-        // It may have ended meanwhile.
-        if !lock(&self.open).contains_key(&id) {
-            self.scheduler.queue().remove(id);
-        }
-        self.scheduler.start_ready();
-    }
+/// What runs jobs. It has no lock of its own.
+pub(crate) struct Runs {
+    settings: Arc<Settings>,
+    jobs: Jobs,
+    policy: Arc<PolicyInForce>,
+    programs: Arc<Programs>,
+    data: Arc<OwnData>,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    against: Arc<AgainstPeers>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    stock: Arc<Stock>,
+    transitions: Arc<Transitions>,
+    sessions: Sessions,
+    pub(crate) results: Results,
+}
 
-    /// The leader says that a job begins.
-    pub(crate) fn hear_start(self: &Arc<Self>, from: u8, id: JobId, shelf: Option<u8>) {
-        match self.jobs.get(id) {
-            Ok(job) if job.state.name().is_open() => {
-                if !self.scheduler.queue().call(id, shelf) {
-                    self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
-                }
-                // It may have ended meanwhile.
-                if !lock(&self.open).contains_key(&id) {
-                    self.scheduler.queue().remove(id);
-                }
-                self.scheduler.start_ready();
-            }
-            Ok(_) | Err(Error::NoJob(_)) => self.tell_end(from, id),
-            Err(error) => tracing::error!(job = %id, %error, "a beginning cannot be looked up"),
+impl Runs {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>) -> Self {
+        Runs {
+            settings: Arc::clone(&base.settings),
+            jobs: base.jobs.clone(),
+            policy: Arc::clone(&base.policy),
+            programs: Arc::clone(&base.programs),
+            data: Arc::clone(&base.data),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            against: Arc::clone(&base.against),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            stock: Arc::clone(&base.stock),
+            transitions: Arc::clone(transitions),
+            sessions: Sessions::new(base),
+            results: Results::new(base, transitions),
         }
     }
 
-    /// Begins what can begin.
-    pub(crate) fn start_jobs(self: &Arc<Self>) {
+    /// Begins what can begin. The service is there until all that has ended: it hears what peers say of it.
+    pub(crate) fn start_jobs(self: &Arc<Self>, service: &Arc<impl Send + Sync + 'static>) {
         loop {
-            let next = if self.me() == LEADER {
+            let next = self.scheduler.take_next(|queue| {
+                if self.settings.me != LEADER {
+                    return queue.next_called();
+                }
                 // Who is lost after this has its jobs stopped: by then the scheduler says which.
-                let mut scheduler = self.scheduler.queue();
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
-                scheduler.next_led(Instant::now(), &limits)
-            } else {
-                self.scheduler.queue().next_called()
-            };
-            let Some((waiting, running)) = next else {
+                queue.next_led(Instant::now(), &limits)
+            });
+            let Some((waiting, running, guard)) = next else {
                 return;
             };
-            self.launch(waiting, &running);
+            self.launch(waiting, &running, (guard, Arc::clone(service)));
         }
     }
 
@@ -108,23 +104,27 @@ impl Core {
         hello.map(|hello| hello.limits)
     }
 
-    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>) {
-        let guard = self.scheduler.guard_run();
-        let (core, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
+    fn launch(
+        self: &Arc<Self>,
+        waiting: Waiting,
+        running: &Arc<RunningJob>,
+        guards: (RunGuard, Arc<impl Send + Sync + 'static>),
+    ) {
+        let (runs, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
-            let _guard = guard;
-            if catch_unwind(AssertUnwindSafe(|| core.run_job(&waiting, &running))).is_err() {
-                core.fail(
+            let _guards = guards;
+            if catch_unwind(AssertUnwindSafe(|| runs.run_job(&waiting, &running))).is_err() {
+                runs.transitions.fail(
                     id,
                     FailKind::Internal,
                     "the service failed; its log says where".into(),
                 );
             }
-            core.scheduler.finished(id);
-            core.against.look_back(&running);
+            runs.scheduler.finished(id);
+            runs.against.look_back(&running);
         };
         if let Err(error) = THREADS.start(body) {
-            self.fail(
+            self.transitions.fail(
                 id,
                 FailKind::Internal,
                 format!("there is no thread for it: {error}"),
@@ -134,17 +134,18 @@ impl Core {
     }
 
     /// One run of a job, from its beginning to its end.
-    fn run_job(self: &Arc<Self>, waiting: &Waiting, running: &RunningJob) {
+    fn run_job(&self, waiting: &Waiting, running: &RunningJob) {
         let id = waiting.job;
         let mut on_shelf = None;
-        if self.me() == LEADER {
+        if self.settings.me == LEADER {
             on_shelf = self.stock.choose_shelf(waiting.wanted);
             let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
             running.begins(shelf);
             self.peers
                 .tell_all(waiting.parties, &Message::Start { job: id, shelf });
         }
-        let found = self.found(id);
+        let binding = self.jobs.get(id).map_or_else(|_| Vec::new(), |job| job.binding);
+        let found = self.data.found(binding);
         let starting = self
             .jobs
             .begin_start(id, found, &self.policy.read(), Timestamp::now());
@@ -155,17 +156,19 @@ impl Core {
         let job = match starting.and_then(Pending::wait) {
             Ok(job) => job,
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
-            Err(error @ Error::Unsettled(_)) => return self.fail(id, FailKind::Refused, error.to_string()),
+            Err(error @ Error::Unsettled(_)) => {
+                return self.transitions.fail(id, FailKind::Refused, error.to_string());
+            }
             Err(error) => {
                 tracing::error!(job = %id, %error, "a beginning cannot be recorded");
-                return self.fail(
+                return self.transitions.fail(
                     id,
                     FailKind::Internal,
                     "its beginning could not be recorded".into(),
                 );
             }
         };
-        self.changed(&job);
+        self.transitions.changed(&job);
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
                 let met = met?;
@@ -174,7 +177,7 @@ impl Core {
                     on_shelf = self.stock.take_shelf(shelf);
                 }
                 running.still_runs()?;
-                self.compute(&job, met, running, on_shelf.as_ref())
+                self.sessions.compute(&job, met, running, on_shelf.as_ref())
             }))
         });
         let result = result.unwrap_or_else(|_| {
@@ -187,7 +190,7 @@ impl Core {
             if running.is_open() {
                 self.against.note_broken(id);
             }
-            self.record(&job, &compiled, result)
+            self.results.record(&job, &compiled, result, running)
         });
         if let Err(fault) = ended {
             self.run_failed(running, fault);
@@ -195,9 +198,9 @@ impl Core {
     }
 
     /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason.
-    fn run_failed(self: &Arc<Self>, running: &RunningJob, fault: Fault) {
+    fn run_failed(&self, running: &RunningJob, fault: Fault) {
         let id = running.job;
-        if fault.is_early || !running.is_open() {
+        if !running.is_open() {
             self.against.clear(id);
         }
         if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
@@ -209,7 +212,7 @@ impl Core {
                     // They have lost this party, and may have heard of no other reason.
                     self.peers
                         .tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
-                    return self.changed(&job);
+                    return self.transitions.changed(&job);
                 }
                 Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
                 // It fails with this party's own reason, then.
@@ -223,7 +226,7 @@ impl Core {
         if fault.kind == FailKind::Cheating {
             self.alarm_of_cheating(running, &fault);
         }
-        self.fail(id, fault.kind, fault.reason);
+        self.transitions.fail(id, fault.kind, fault.reason);
     }
 
     fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
@@ -244,11 +247,9 @@ impl Core {
     /// Joins the others of a job that begins. Nothing of this party's data is touched.
     fn meet(&self, id: JobId, running: &RunningJob) -> Result<(Arc<Compiled>, Connections), Fault> {
         let internal = |error: Error| Fault::new(FailKind::Internal, error.to_string());
-        let open = lock(&self.open)
-            .get(&id)
-            .map(|open| (open.program, open.deadline));
+        let open = self.open.program_and_deadline(id);
         let (program, deadline) = open.ok_or_else(|| internal(Error::NoJob(id)))?;
-        let compiled = self.program(program).map_err(internal)?;
+        let compiled = self.programs.of(program).map_err(internal)?;
         let wires = self
             .peers
             .wires
@@ -262,27 +263,5 @@ impl Core {
             .min(Duration::from_millis(left).saturating_add(LATE));
         let connections = wires.connections(&topology, &format!("job {id}"), limit)?;
         Ok((compiled, running.hold(connections)))
-    }
-
-    /// A job has ended: what it held here is freed.
-    pub(crate) fn ended(self: &Arc<Self>, job: &Job) {
-        let id = job.proposal.id;
-        let running = {
-            let mut scheduler = self.scheduler.queue();
-            scheduler.remove(id);
-            scheduler.running(id)
-        };
-        if let Some(running) = running {
-            let (kind, reason) = match &job.state {
-                State::Failed(failure) => (failure.kind, failure.reason.clone()),
-                _ => (FailKind::Peer, "it has ended".into()),
-            };
-            if job.state != State::Done {
-                running.stop(kind, reason);
-            }
-        }
-        self.posted.remove(id);
-        // Others may have waited behind it.
-        self.scheduler.start_ready();
     }
 }

@@ -1,16 +1,16 @@
 //! When jobs begin: the queue of those that wait, and the count of what runs.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote_service::job::JobId;
 
-use crate::locks::lock;
-use crate::queue::{Limits, Queue};
+use super::locks::{AtomicBool, Condvar, Mutex, MutexGuard, Ordering, lock};
+use crate::queue::{Limits, Queue, Waiting};
+use crate::running_job::RunningJob;
 
 /// The queue of jobs, whoever waits for one that can begin, and how much runs. While the queue is locked only [`crate::peers::Peers`] is asked; the
-/// other two locks are held for a moment each, and no other is taken meanwhile.
+/// other two locks are held for a moment each, and no other is taken meanwhile. Tests try all this under a checker of interleavings, over locks of its own.
 pub(crate) struct Scheduler {
     queue: Mutex<Queue>,
     /// Whether something may begin.
@@ -73,6 +73,17 @@ impl Scheduler {
             .wait_timeout_while(wanted, limit, |wanted| !*wanted)
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *wanted)
+    }
+
+    /// The next job that begins, as `choose` says. The end of the service waits for its run, unless that end came first.
+    pub(crate) fn take_next(
+        self: &Arc<Self>,
+        choose: impl FnOnce(&mut Queue) -> Option<(Waiting, Arc<RunningJob>)>,
+    ) -> Option<(Waiting, Arc<RunningJob>, RunGuard)> {
+        // Counted before it is off the queue: in between, whoever closes the queue and waits would not see it.
+        let guard = self.guard_run();
+        let (waiting, running) = choose(&mut self.queue())?;
+        Some((waiting, running, guard))
     }
 
     /// A job has come to its end, however.

@@ -2,14 +2,49 @@
 
 use std::sync::Arc;
 
+use cenote_service::Jobs;
 use cenote_service::job::{Remote, State, StateName};
 
-use crate::core::Core;
-use crate::locks::lock;
+use crate::base::Base;
+use crate::decisions::Decisions;
 use crate::message::{JobStatus, Message, STATUSES, VERSION};
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
 use crate::peer::Greeting;
+use crate::peers::Peers;
+use crate::scheduler::Scheduler;
+use crate::settings::Settings;
+use crate::stock::Stock;
+use crate::transitions::Transitions;
 
-impl Core {
+/// What tells peers where jobs stand, and hears where they do. It has no lock of its own.
+pub(crate) struct Statuses {
+    settings: Arc<Settings>,
+    jobs: Jobs,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    stock: Arc<Stock>,
+    transitions: Arc<Transitions>,
+    decisions: Arc<Decisions>,
+}
+
+impl Statuses {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>, decisions: &Arc<Decisions>) -> Self {
+        Statuses {
+            settings: Arc::clone(&base.settings),
+            jobs: base.jobs.clone(),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            stock: Arc::clone(&base.stock),
+            transitions: Arc::clone(transitions),
+            decisions: Arc::clone(decisions),
+        }
+    }
+
     /// The first words over a connection.
     pub(crate) fn greet(&self, peer: u8) {
         let Some(known) = self.peers.get(peer) else { return };
@@ -39,19 +74,7 @@ impl Core {
     /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
     pub(crate) fn tell_statuses(&self, peer: u8) {
         self.stock.tell_levels(peer);
-        let statuses: Vec<JobStatus> = lock(&self.open)
-            .iter()
-            .filter(|(_, open)| peer < open.parties)
-            .map(|(job, open)| JobStatus {
-                job: *job,
-                proposal: open.proposal,
-                proposer: open.proposer,
-                state: open.state,
-                approved: open.approved,
-                deadline: open.deadline,
-            })
-            .collect();
-        for jobs in statuses.chunks(STATUSES) {
+        for jobs in self.open.statuses_for(peer).chunks(STATUSES) {
             self.peers.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
         }
         let all_running = self.scheduler.queue().all_running();
@@ -64,15 +87,15 @@ impl Core {
     }
 
     /// A peer says where a job stands there.
-    pub(crate) fn hear_status(self: &Arc<Self>, from: u8, status: &JobStatus) {
+    pub(crate) fn hear_status(&self, from: u8, status: &JobStatus) {
         let id = status.job;
         let known = match self.jobs.get(id) {
             Ok(job) => job,
             Err(cenote_service::Error::NoJob(_)) => {
                 if status.proposer == from {
                     self.peers.tell(from, &Message::Ask { job: id });
-                } else if status.proposer == self.me() {
-                    self.tell_end(from, id);
+                } else if status.proposer == self.settings.me {
+                    self.transitions.tell_end(from, id);
                 }
                 return;
             }
@@ -83,36 +106,32 @@ impl Core {
             return;
         }
         if !known.state.name().is_open() {
-            return self.tell_end(from, id);
+            return self.transitions.tell_end(from, id);
         }
         if status.approved && known.state.name() == StateName::Proposed {
             let proposal = status.proposal;
-            self.hear(
-                from,
-                id,
-                Remote::Approve { proposal },
-                Message::Approve { job: id, proposal },
-            );
+            self.decisions.hear(from, id, Remote::Approve { proposal });
         }
     }
 
     /// A peer asks to be asked.
-    pub(crate) fn hear_ask(self: &Arc<Self>, from: u8, id: cenote_service::job::JobId) {
+    pub(crate) fn hear_ask(&self, from: u8, id: cenote_service::job::JobId) {
         match self.jobs.get(id) {
-            Ok(job) if job.proposal.proposer != self.me() || from >= job.proposal.parties => {}
+            Ok(job) if job.proposal.proposer != self.settings.me || from >= job.proposal.parties => {}
             Ok(job) if matches!(job.state, State::Proposed) => {
                 let proposal = Box::new(job.proposal.clone());
                 self.peers.tell(from, &Message::Propose { proposal });
-                if let Some(word) = self.word_on(&job) {
+                if let Some(word) = self.transitions.word_on(&job) {
                     self.peers.tell(from, &word);
                 }
             }
             // It had approved it, and has lost its record of that.
             Ok(job) if job.state.name().is_open() => {
                 let reason = format!("party {from} does not know it any more");
-                self.give_up(id, cenote_service::job::FailKind::Peer, reason);
+                self.transitions
+                    .give_up(id, cenote_service::job::FailKind::Peer, reason);
             }
-            Ok(_) | Err(_) => self.tell_end(from, id),
+            Ok(_) | Err(_) => self.transitions.tell_end(from, id),
         }
     }
 }

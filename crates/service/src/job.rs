@@ -32,7 +32,7 @@ pub use kept::Kept;
 pub use list::{Page, PageRequest};
 pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take};
 pub use propose::Noted;
-pub use result::Fetched;
+pub use result::{Fetched, Gains};
 pub use rule::Rules;
 pub use state::{Decision, FailKind, Failure, State, Verdict};
 pub use step::{Job, Local, Remote, Step};

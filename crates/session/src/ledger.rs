@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Channel, Error as NetError, PartyId, Step};
 
-use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result};
+use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result, Warning, WarningKind};
 
 /// What a session has cost so far, and why it is over once it is.
 #[derive(Debug, Default)]
@@ -145,11 +145,12 @@ pub fn compare_digests(channels: &mut [&mut dyn Channel], step: Step, digest: &[
 }
 
 /// What party `me` of two should know if the other one cheated and the outputs are right nevertheless.
-pub fn cheated_warning(me: PartyId) -> String {
+pub fn cheated_warning(me: PartyId) -> Warning {
     let peer = PartyId(1 - me.0);
-    format!(
+    let text = format!(
         "{peer} cheated, and {me} noticed: the outputs are right all the same. Find out why before running again"
-    )
+    );
+    Warning::new(WarningKind::PeerCheated, text)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod recent;
 pub mod room;
 mod same_run;
 mod traced;
+mod warning;
 
 pub use bundles::{Bundle, Bundles, Part};
 pub use check::{Check, MESSAGE_FORM};
@@ -41,3 +42,4 @@ pub use ledger::{Guarded, Ledger, cheated_warning, compare_digests, farewell};
 pub use phases::Phases;
 pub use recent::Recent;
 pub use traced::{Traced, drop_sources};
+pub use warning::{Warning, WarningKind};

@@ -39,9 +39,6 @@ enum Program {
     /// A party's process, told what to do by its parent
     #[command(hide = true)]
     Child,
-    /// The same for a measurement
-    #[command(hide = true)]
-    BenchChild,
 }
 
 impl Args {
@@ -51,7 +48,7 @@ impl Args {
             Program::Soak(command) => Some(command),
             Program::Game(command) => Some(command),
             Program::Draw(command) => Some(command),
-            Program::Child | Program::BenchChild => None,
+            Program::Child => None,
         }
     }
 }
@@ -75,8 +72,7 @@ impl Command for Args {
 pub fn main() -> ExitCode {
     let args = Args::parse();
     match args.program {
-        Program::Child => cenote_console::run_child(cenote::local::child_main, args.verbose),
-        Program::BenchChild => cenote_console::run_child(crate::child_main, args.verbose),
+        Program::Child => cenote_console::run_child(crate::child_main, args.verbose),
         _ => cenote_console::run(&args, args.verbose),
     }
 }

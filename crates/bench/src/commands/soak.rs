@@ -77,7 +77,7 @@ impl Command for Soak {
             stock: self.stock.clone(),
         };
         let mut lines = Lines::create(self.json.as_deref())?;
-        let (setting, child) = (self.local.setting(), child("bench-child", verbose)?);
+        let (setting, child) = (self.local.setting(), child(verbose)?);
         if let Some(times) = self.kill {
             let report = run_killed(&stream, times, setting, &child, &mut |life| {
                 lines.tell(&life.line(), life);

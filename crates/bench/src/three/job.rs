@@ -6,9 +6,9 @@ use cenote_session::Parties;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::measure::{Assigned, Place, Task, value};
+use crate::measure::Place;
 use crate::sample;
-use cenote::local::{Seat, combine, run};
+use cenote::local::{Assigned, Seat, Task, combine, run, value};
 use cenote::runner::{Outcome, run_in_memory};
 use cenote::{Error, PARTIES, PartyReport, Program, Protocol, Report, Result, Three, Transport, circuits};
 
@@ -90,7 +90,7 @@ impl Bench {
 }
 
 impl Assigned for Bench {
-    const NAME: &'static str = "job";
+    const NAME: &'static str = "measured-job";
 
     /// The report has no values.
     fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {

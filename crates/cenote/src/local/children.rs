@@ -6,14 +6,17 @@ use crate::Kind;
 use crate::plan::Sample;
 use crate::query;
 
-/// The whole of a child process that [`run_job`](super::run_job), [`query::run_here`] or a [`plan`](crate::plan) started.
+/// What [`run_job`](super::run_job), [`query::run_here`] and a [`plan`](crate::plan) tell the processes that they start.
+pub const PARTS: [Part; 3] = [
+    Part::of::<JobPart>(),
+    Part::of::<Sample>(),
+    Part::of::<query::QueryPart>(),
+];
+
+/// The whole of a child process that is told one of [`PARTS`].
 ///
 /// # Errors
 /// As [`as_child`](super::as_child).
 pub fn child_main() -> std::result::Result<(), Kind> {
-    as_child_of(&[
-        Part::of::<JobPart>(),
-        Part::of::<Sample>(),
-        Part::of::<query::QueryPart>(),
-    ])
+    as_child_of(&PARTS)
 }

@@ -52,6 +52,7 @@ pub fn value(told: &impl Serialize) -> Result<Value> {
 }
 
 /// One of the things that the processes of a program can be told to do.
+#[derive(Clone, Copy)]
 pub struct Part {
     name: &'static str,
     take_part: fn(Value, &Seat<'_>) -> Result<Value>,

@@ -43,7 +43,7 @@ impl Command for Party {
     }
 
     fn memory(&self) -> Option<u64> {
-        self.memory.bytes()
+        self.memory
     }
 
     fn meets_peers(&self) -> bool {

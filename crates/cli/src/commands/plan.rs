@@ -14,7 +14,7 @@ impl Command for Plan {
             return query::plan(self, verbose);
         }
         let progress = Progress::start("planning");
-        let child = child("child", verbose)?;
+        let child = child(verbose)?;
         let plan = plan(&self.job, self.link, self.local.setting(), child, &mut |what| {
             progress.name(what);
         })?;
@@ -33,7 +33,7 @@ impl Command for Plan {
     }
 
     fn memory(&self) -> Option<u64> {
-        self.memory.bytes()
+        self.memory
     }
 
     fn meets_peers(&self) -> bool {

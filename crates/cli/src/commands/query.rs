@@ -25,7 +25,7 @@ impl Command for Query {
     }
 
     fn memory(&self) -> Option<u64> {
-        self.memory.bytes()
+        self.memory
     }
 
     fn meets_peers(&self) -> bool {
@@ -40,7 +40,7 @@ pub(crate) fn told(path: &Path, instead: &Instead, local: &Local, form: Form, ve
         path,
         instead,
         local.setting(),
-        child("child", verbose)?,
+        child(verbose)?,
         &mut |done, total| {
             progress.set(done, total);
         },
@@ -101,7 +101,7 @@ pub(crate) fn plan(options: &Plan, verbose: u8) -> Result<()> {
         &Instead::default(),
         options.link,
         options.local.setting(),
-        child("child", verbose)?,
+        child(verbose)?,
         &mut |what| progress.name(what),
     )?;
     drop(progress);

@@ -21,7 +21,7 @@ impl Command for Run {
         let report = run_job(
             &self.job,
             self.local.setting(),
-            child("child", verbose)?,
+            child(verbose)?,
             &mut |done, total| {
                 progress.set(done, total);
             },
@@ -35,7 +35,7 @@ impl Command for Run {
     }
 
     fn memory(&self) -> Option<u64> {
-        self.memory.bytes()
+        self.memory
     }
 
     fn meets_peers(&self) -> bool {

@@ -2,18 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{cenote, run};
-
-pub(crate) fn bench(args: &[&str]) -> crate::common::Ended {
-    run(cenote().arg("bench").args(args))
-}
-
-#[track_caller]
-pub(crate) fn number(report: &Value, field: &str) -> f64 {
-    report[field]
-        .as_f64()
-        .unwrap_or_else(|| panic!("no number \"{field}\" in {report}"))
-}
+use crate::common::{bench, cenote, number, run};
 
 #[test]
 fn one_job_runs_over_every_transport() {

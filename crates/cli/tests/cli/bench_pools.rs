@@ -1,6 +1,6 @@
 //! Measurements over pools: `cenote bench jimu` and `cenote bench authenticated`.
 
-use crate::bench_two::{bench, number};
+use crate::common::{bench, number};
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one story, told in order")]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::bench::{bench, number};
+use crate::common::{bench, number};
 
 #[test]
 fn standing_services_are_measured() {

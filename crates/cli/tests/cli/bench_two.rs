@@ -3,24 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Ended, cenote, run};
-
-pub(crate) fn bench(args: &[&str]) -> Ended {
-    run(cenote().arg("bench").args(args))
-}
-
-#[track_caller]
-pub(crate) fn number(report: &Value, field: &str) -> f64 {
-    let found = field
-        .split('.')
-        .fold(report, |value, part| match part.parse::<usize>() {
-            Ok(index) => &value[index],
-            Err(_) => &value[part],
-        });
-    found
-        .as_f64()
-        .unwrap_or_else(|| panic!("no number \"{field}\" in {report}"))
-}
+use crate::common::{bench, number};
 
 #[test]
 fn transfers_are_counted_on_both_sides() {

@@ -79,6 +79,25 @@ pub(crate) fn run(command: &mut Command) -> Ended {
     finish(start(command))
 }
 
+/// Runs `cenote bench`.
+pub(crate) fn bench(args: &[&str]) -> Ended {
+    run(cenote().arg("bench").args(args))
+}
+
+/// The number in a field of a report; dots lead into objects and lists.
+#[track_caller]
+pub(crate) fn number(report: &Value, field: &str) -> f64 {
+    let found = field
+        .split('.')
+        .fold(report, |value, part| match part.parse::<usize>() {
+            Ok(index) => &value[index],
+            Err(_) => &value[part],
+        });
+    found
+        .as_f64()
+        .unwrap_or_else(|| panic!("no number \"{field}\" in {report}"))
+}
+
 /// What was said, but that a party waits for another, as it may on a busy machine.
 pub(crate) fn without_waits(said: &str) -> Vec<&str> {
     let is_wait = |line: &&str| line.starts_with("party ") && line.contains(": waiting for party ");

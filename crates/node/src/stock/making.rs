@@ -74,6 +74,8 @@ pub(crate) fn keep(stock: &Weak<Stock>) {
         tracing::debug!(%error, "stock is made at the priority of jobs");
     }
     while let Some(stock) = stock.upgrade() {
+        // Before it is looked whether the service ends: its end waits for what was begun before.
+        let guard = stock.scheduler.guard_run();
         if stock.scheduler.is_stopping() || stock.targets.is_empty() {
             return;
         }
@@ -87,7 +89,10 @@ pub(crate) fn keep(stock: &Weak<Stock>) {
             };
             match next {
                 Some((kind, order)) => stock.carry_out(kind, order),
-                None => stock.rest(LOOK),
+                None => {
+                    drop(guard);
+                    stock.rest(LOOK);
+                }
             }
         });
         if catch_unwind(step).is_err() {
@@ -275,6 +280,9 @@ impl Stock {
             .memory_bytes(runs, PartyId(self.me))
             .map_err(of_order)?;
         let parties = target.kind.protocol().parties();
+        if let Some(caught) = self.against.caught_among(parties) {
+            return Err(caught);
+        }
         let mut state = stock.state();
         state.pace[kind].may_begin()?;
         if state.making.is_some() || state.busy[usize::from(shelf)] {
@@ -398,7 +406,6 @@ impl Stock {
 
     /// Makes what all have agreed on.
     fn carry_out(self: &Arc<Self>, kind: usize, order: Order) {
-        let _guard = self.scheduler.guard_run();
         self.monitor.tell(&Happened::Stock);
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| self.make_piece(kind, &order)));
@@ -407,7 +414,6 @@ impl Stock {
         let pace = &mut state.pace[kind];
         match &made {
             Ok(Ok(())) => pace.made(order.runs, took),
-            Ok(Err(error)) if failure::kind(error) == FailKind::Cheating => pace.ended = true,
             _ => pace.cut(),
         }
         let cuts = pace.cuts;
@@ -462,7 +468,7 @@ impl Stock {
             AlarmKind::Cheating,
             &format!("stock {who}"),
             format!("In making stock for protocol {name} {who} deviated from the protocol: {error}."),
-            "Nothing was revealed, and no more of this stock is made until the service is restarted. Find out with the others what happened.",
+            "Nothing was revealed, and no stock is made with them before `cenote peer settle`. Find out with the others what happened.",
         );
     }
 }

@@ -3,6 +3,7 @@
 mod alarms;
 mod attacks;
 mod faults;
+mod interleavings;
 mod kept;
 mod life;
 mod names;

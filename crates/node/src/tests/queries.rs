@@ -9,7 +9,6 @@ use cenote_service::{Error, Job};
 use serde_json::{Value, json};
 
 use super::world::{ALL, NONE, World, person, until, with_data, with_values};
-use crate::locks::lock;
 use crate::message::Message;
 
 /// The sum of what customers of both banks owe, for these parties, of the tables of parties 0 and 1.
@@ -366,7 +365,7 @@ fn a_policy_that_comes_while_tables_are_looked_at_decides() {
     let world = with_tables(ALL, 9);
     let core = &world.node(1).core;
     std::thread::scope(|scope| {
-        let turn = lock(&core.trying);
+        let turn = core.data.hold_tables();
         let submitted = scope.spawn(|| {
             let submission = submission(text(3, "[2]"), "meanwhile");
             world.node(1).submit(submission, person())

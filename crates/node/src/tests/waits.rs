@@ -11,13 +11,12 @@ use cenote_service::live::{Live, Submission};
 use super::world::{ALL, NONE, World, person, stop_clocks, until};
 use crate::compiled::Compiled;
 use crate::compiled::tests::bundle;
-use crate::locks::lock;
 use crate::message::Message;
 
 /// Party 0 says again and again where its jobs stand, until all parties know these.
 fn wait_known(world: &World, ids: &[JobId]) {
     until("all are known", || {
-        world.node(0).core.tell_again();
+        world.node(0).core.clock.tell_again();
         std::thread::sleep(Duration::from_millis(100));
         let are_known = |party| {
             let jobs = world.node(party).jobs();
@@ -154,7 +153,7 @@ fn what_waited_behind_a_job_that_is_taken_back_is_looked_at() {
     world.wait_for(id, StateName::Proposed);
     let core = stop_clocks(&world, 0);
     core.scheduler.wait_for_start(Duration::ZERO);
-    core.cancel(id, person()).expect("taken back");
+    core.transitions.cancel(id, person()).expect("taken back");
     assert!(core.scheduler.wait_for_start(Duration::ZERO));
 }
 
@@ -177,9 +176,9 @@ fn a_job_that_waits_already_is_not_lined_up_again() {
     jobs.propose(proposal, body, person(), early).expect("recorded");
     world.record_queued(id, early);
 
-    core.look_at_record().expect("looked at");
+    core.clock.look_at_record().expect("looked at");
     assert!(core.scheduler.queue().has(id) && core.scheduler.wait_for_start(Duration::ZERO));
-    core.look_at_record().expect("looked at");
+    core.clock.look_at_record().expect("looked at");
     assert!(core.scheduler.queue().has(id) && !core.scheduler.wait_for_start(Duration::ZERO));
 }
 
@@ -191,7 +190,7 @@ fn a_job_that_has_ended_meanwhile_is_not_open_again() {
     let (node, before) = (world.node(0), world.job(0, id));
     node.cancel(id, person()).expect("taken back");
     let counts = node.counts().jobs;
-    node.core.remember(&before);
-    assert!(!lock(&node.core.open).contains_key(&id));
+    node.core.open.remember(&before);
+    assert!(!node.core.open.contains(id));
     assert_eq!(node.counts().jobs, counts);
 }

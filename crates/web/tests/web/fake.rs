@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use cenote_service::audit::Actor;
 use cenote_service::job::{
-    Binding, Digest, Estimate, Input, JobId, Keep, Kept, Program, Proposal, Remote, Security, Settings,
-    Source, StateName, Take,
+    Binding, Digest, Estimate, Gains, Input, JobId, Keep, Kept, Program, Proposal, Remote, Security,
+    Settings, Source, StateName, Take,
 };
 use cenote_service::live::*;
 use cenote_service::token::{Kind, Scope};
@@ -223,7 +223,12 @@ impl Fake {
         let keeps = self.jobs.get(id).expect("there").proposal.keeps;
         let share = |keep: &Keep| self.key.seal_kept(id, &keep.name, b"share").ok();
         let kept = keeps.iter().filter_map(share).collect();
-        let done = self.jobs.finish(id, Some(sealed), kept, now);
+        let gains = Gains {
+            outputs: Some(sealed),
+            kept,
+            ..Gains::default()
+        };
+        let done = self.jobs.finish(id, gains, now);
         self.changed(&done.expect("finished"));
     }
 }

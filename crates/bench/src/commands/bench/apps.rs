@@ -109,7 +109,7 @@ pub(super) fn run(options: &BenchApps, verbose: u8) -> Result<()> {
 
 pub(super) fn plan(options: &BenchPlan, verbose: u8) -> Result<()> {
     let progress = Progress::start("measuring");
-    let command = child("child", verbose)?;
+    let command = child(verbose)?;
     let setting = options.local.setting();
     let report = run_plan(
         options.slowed.link,
@@ -132,7 +132,7 @@ pub(super) fn queries(options: &BenchQueries, verbose: u8) -> Result<()> {
     let own = tempfile::tempdir().map_err(|error| Error::local("making a folder", error))?;
     let folder = options.dir.as_deref().unwrap_or(own.path());
     let progress = Progress::start("measuring");
-    let command = child("child", verbose)?;
+    let command = child(verbose)?;
     let setting = options.local.setting();
     let report = run_queries(
         asked,

@@ -14,7 +14,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::apps::{BenchApps, BenchPlan, BenchQueries};
 use super::service::BenchService;
-use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, WhichLego};
+use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt};
 use cenote_console::args::{Form, seconds};
 
 #[derive(Debug, Subcommand)]
@@ -43,31 +43,6 @@ pub(crate) enum Bench {
     Queries(BenchQueries),
     /// Standing services, all on this machine: the time of a job, and jobs a second
     Service(Box<BenchService>),
-}
-
-impl Bench {
-    pub(crate) fn wants_json(&self) -> bool {
-        match self {
-            Bench::Three(options) => match &options.which {
-                None => options.place.how.form.json,
-                Some(Which::Table2(options)) => options.place.how.form.json,
-                Some(Which::Latency(options)) => options.how.form.json,
-            },
-            Bench::Ring(options) => options.place.how.form.json,
-            Bench::Lego(options) => match &options.which {
-                None => options.place.how.form.json,
-                Some(WhichLego::Tables(options)) => options.place.how.form.json,
-            },
-            Bench::Jimu(options) => options.place.how.form.json,
-            Bench::Authenticated(options) => options.place.how.form.json,
-            Bench::Commit(options) => options.place.how.form.json,
-            Bench::Ot(options) => options.place.how.form.json,
-            Bench::Apps(options) => options.place.how.form.json,
-            Bench::Plan(options) => options.form.json,
-            Bench::Queries(options) => options.form.json,
-            Bench::Service(options) => options.form.json,
-        }
-    }
 }
 
 /// What all measurements take.

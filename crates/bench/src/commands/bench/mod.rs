@@ -51,7 +51,26 @@ impl Command for args::Bench {
     }
 
     fn json(&self) -> bool {
-        self.wants_json()
+        match self {
+            args::Bench::Three(options) => match &options.which {
+                None => options.place.how.form.json,
+                Some(Which::Table2(options)) => options.place.how.form.json,
+                Some(Which::Latency(options)) => options.how.form.json,
+            },
+            args::Bench::Ring(options) => options.place.how.form.json,
+            args::Bench::Lego(options) => match &options.which {
+                None => options.place.how.form.json,
+                Some(WhichLego::Tables(options)) => options.place.how.form.json,
+            },
+            args::Bench::Jimu(options) => options.pools.place.how.form.json,
+            args::Bench::Authenticated(options) => options.pools.place.how.form.json,
+            args::Bench::Commit(options) => options.place.how.form.json,
+            args::Bench::Ot(options) => options.place.how.form.json,
+            args::Bench::Apps(options) => options.place.how.form.json,
+            args::Bench::Plan(options) => options.form.json,
+            args::Bench::Queries(options) => options.form.json,
+            args::Bench::Service(options) => options.form.json,
+        }
     }
 
     fn meets_peers(&self) -> bool {
@@ -138,7 +157,7 @@ fn latency(options: &BenchLatency, verbose: u8) -> Result<()> {
         link_rtt_ms: options.link_rtt,
     };
     let progress = Progress::start("measuring");
-    let child = child("bench-child", verbose)?;
+    let child = child(verbose)?;
     let run = |&transport| {
         progress.name(&format!("measuring over {transport}"));
         run_latency(
@@ -165,7 +184,7 @@ fn ring(options: &BenchRing, verbose: u8) -> Result<()> {
         message_bytes: options.message,
         seconds: options.seconds.as_secs_f64(),
     };
-    let child = child("bench-child", verbose)?;
+    let child = child(verbose)?;
     let report = run_ring(
         &bench,
         &mut Place {
@@ -187,7 +206,7 @@ fn measured<T>(
     run: impl FnOnce(&mut Place<'_>, &Progress) -> Result<T>,
 ) -> Result<T> {
     let progress = Progress::start(what);
-    let child = child("bench-child", verbose)?;
+    let child = child(verbose)?;
     let mut place = Place {
         setting,
         command: &child,

@@ -1,6 +1,6 @@
 //! The benchmarks of two parties.
 
-use std::path::Path;
+use std::time::Duration;
 
 use crate::authenticated::Authenticated;
 use crate::jimu::Jimu;
@@ -8,11 +8,12 @@ use crate::lego::circuit::{LegoBench, run_lego};
 use crate::lego::commit::{CommitBench, run_commit};
 use crate::lego::ot::{OtBench, run_ot};
 use crate::lego::tables::{Tables, available_memory, run_tables};
-use crate::pools::{Pools, Told, run_pools};
+use crate::pools::{Load, Pools, Told, run_pools};
 use cenote::Result;
 
-use super::args::Where;
-use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables};
+use super::two_args::{
+    BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables, OverPools,
+};
 use super::{draw, measured};
 
 /// Memory assumed to be free where the system does not tell.
@@ -59,42 +60,24 @@ pub(super) fn tables(options: &BenchTables, verbose: u8) -> Result<()> {
 }
 
 pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
-    let pools = Pools {
-        pools: options.pool.clone(),
-        security: options.security,
-        loads: options.circuit.clone(),
-        seconds: if options.fill_only {
-            0.0
-        } else {
-            options.seconds.as_secs_f64()
-        },
-        repeat: options.repeat,
-        link: options.slowed.link,
-        protocol: Jimu::new(small(options.buffer), options.mux),
-    };
-    over_pools(&pools, &options.place, options.plot.as_deref(), verbose)
+    let protocol = Jimu::new(small(options.buffer), options.mux);
+    let (sizes, loads) = (&options.pool, &options.circuit);
+    options
+        .pools
+        .run(protocol, (sizes, loads, options.seconds), verbose)
 }
 
 pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result<()> {
-    let pools = Pools {
-        pools: options.pool.clone(),
-        security: options.security,
-        loads: options.circuit.clone(),
-        seconds: if options.fill_only {
-            0.0
-        } else {
-            options.seconds.as_secs_f64()
-        },
-        repeat: options.repeat,
-        link: options.slowed.link,
-        protocol: Authenticated {
-            lot: small(options.lot),
-            segment: small(options.segment),
-            symbols: options.symbols,
-            cot: options.cot,
-        },
+    let protocol = Authenticated {
+        lot: small(options.lot),
+        segment: small(options.segment),
+        symbols: options.symbols,
+        cot: options.cot,
     };
-    over_pools(&pools, &options.place, options.plot.as_deref(), verbose)
+    let (sizes, loads) = (&options.pool, &options.circuit);
+    options
+        .pools
+        .run(protocol, (sizes, loads, options.seconds), verbose)
 }
 
 /// What is too large is refused later, with what there may be.
@@ -102,12 +85,33 @@ fn small(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-fn over_pools<P: Told>(pools: &Pools<P>, place: &Where, plot: Option<&Path>, verbose: u8) -> Result<()> {
-    let report = measured("measuring", verbose, place.setting(), |place, progress| {
-        run_pools(pools, place, &mut |what| progress.name(what))
-    })?;
-    draw(plot, || report.to_svg())?;
-    place.how.form.print(&report, || report.table())
+impl OverPools {
+    /// Measures over pools of these sizes, each load for so long.
+    fn run<P: Told>(
+        &self,
+        protocol: P,
+        (sizes, loads, seconds): (&[u64], &[Load], Duration),
+        verbose: u8,
+    ) -> Result<()> {
+        let pools = Pools {
+            pools: sizes.to_vec(),
+            security: self.security,
+            loads: loads.to_vec(),
+            seconds: if self.fill_only {
+                0.0
+            } else {
+                seconds.as_secs_f64()
+            },
+            repeat: self.repeat,
+            link: self.slowed.link,
+            protocol,
+        };
+        let report = measured("measuring", verbose, self.place.setting(), |place, progress| {
+            run_pools(&pools, place, &mut |what| progress.name(what))
+        })?;
+        draw(self.plot.as_deref(), || report.to_svg())?;
+        self.place.how.form.print(&report, || report.table())
+    }
 }
 
 pub(super) fn commit(options: &BenchCommit, verbose: u8) -> Result<()> {

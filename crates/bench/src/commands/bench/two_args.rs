@@ -114,6 +114,27 @@ pub(crate) struct BenchTables {
     pub(crate) place: Where,
 }
 
+/// What all measurements over pools take.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OverPools {
+    /// Fill pools, and run nothing
+    #[arg(long, conflicts_with_all = ["circuit", "seconds"])]
+    pub(crate) fill_only: bool,
+    /// The probability that a cheater ever gets through is at most about 2 to the minus this
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
+    pub(crate) security: u32,
+    #[command(flatten)]
+    pub(crate) slowed: Slowed,
+    /// How many sessions to run for each pool; medians are reported
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Draw the rates against the size of the pool, into this SVG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: Where,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchJimu {
     /// AND gates of the pools, one after the other, such as 1M or 1Mi
@@ -128,25 +149,11 @@ pub(crate) struct BenchJimu {
     /// Also fill pools of as many gadgets for multiplexers, and run these with and without
     #[arg(long)]
     pub(crate) mux: bool,
-    /// Fill pools, and run nothing
-    #[arg(long, conflicts_with_all = ["circuit", "seconds"])]
-    pub(crate) fill_only: bool,
-    /// The probability that a cheater ever gets through is at most about 2 to the minus this
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
-    pub(crate) security: u32,
     /// Gates made at once to replace drawn ones, such as 128Ki: a multiple of 64
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "128Ki")]
     pub(crate) buffer: u64,
     #[command(flatten)]
-    pub(crate) slowed: Slowed,
-    /// How many sessions to run for each pool; medians are reported
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
-    pub(crate) repeat: u32,
-    /// Draw the rates against the size of the pool, into this SVG file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) pools: OverPools,
 }
 
 #[derive(Debug, clap::Args)]
@@ -160,12 +167,6 @@ pub(crate) struct BenchAuthenticated {
     /// About how long each circuit is run, all in (until two lots are made at least) and over the full pool
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "5")]
     pub(crate) seconds: Duration,
-    /// Fill pools, and run nothing
-    #[arg(long, conflicts_with_all = ["circuit", "seconds"])]
-    pub(crate) fill_only: bool,
-    /// The probability that a cheater ever gets through is at most about 2 to the minus this
-    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
-    pub(crate) security: u32,
     /// Leaky ANDs made at once: more of them suit links with long delays
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "16Ki")]
     pub(crate) lot: u64,
@@ -179,15 +180,7 @@ pub(crate) struct BenchAuthenticated {
     #[arg(long, value_name = "SOURCE", default_value_t)]
     pub(crate) cot: Cot,
     #[command(flatten)]
-    pub(crate) slowed: Slowed,
-    /// How many sessions to run for each pool; medians are reported
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), default_value_t = 1)]
-    pub(crate) repeat: u32,
-    /// Draw the rates against the size of the pool, into this SVG file
-    #[arg(long, value_name = "FILE")]
-    pub(crate) plot: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) place: Where,
+    pub(crate) pools: OverPools,
 }
 
 #[derive(Debug, clap::Args)]

@@ -35,7 +35,7 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     let jobs = jobs(&world);
     let done = run(&jobs, 1);
     assert_eq!(times(&jobs), [], "it runs");
-    jobs.finish(done, None, vec![], at(6)).expect("done");
+    jobs.finish(done, Gains::default(), at(6)).expect("done");
     assert_eq!(times(&jobs), []);
     fail(&jobs, run(&jobs, 2));
     assert_eq!(times(&jobs), [(1, 1), (2, 1)]);
@@ -57,7 +57,7 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     // This party may have its outputs all the same.
     let id = run(&jobs, 6);
     jobs.break_off(id).expect("noted");
-    jobs.finish(id, None, vec![], at(11)).expect("done");
+    jobs.finish(id, Gains::default(), at(11)).expect("done");
     assert_eq!(times(&jobs), [(1, 5), (2, 5)]);
     // What never ran, or in which nothing could be tried, does not count.
     let never = propose(&jobs, 7);

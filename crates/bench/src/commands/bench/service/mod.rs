@@ -207,7 +207,7 @@ fn large(options: &BenchService, fleet: &Fleet, folder: &std::path::Path, verbos
         timeout: options.timeout,
         phase_timeout: None,
     };
-    let command = child("child", verbose)?;
+    let command = child(verbose)?;
     let member = fleet.member(0);
     let service = member.service()?;
     let (mut served, mut alone) = (f64::INFINITY, f64::INFINITY);
