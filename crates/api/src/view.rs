@@ -5,10 +5,12 @@ mod job;
 mod kept;
 mod token;
 
-pub use fleet::{About, Alarm, Data, Peer, Running, Stock, Unsettled};
+pub use fleet::{About, Alarm, AlarmKind, Data, LinkState, Peer, Running, Stock, Unsettled};
 pub use job::{
-    Approve, Decided, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
-    JobView, Revealed, Submit,
+    Approve, Decision, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
+    JobView, Revealed, Submit, Verdict,
 };
 pub use kept::{Keep, Kept, Take};
-pub use token::{AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenMade, TokenView};
+pub use token::{
+    AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenKind, TokenMade, TokenView,
+};

@@ -33,9 +33,10 @@ pub use cenote_program::{
     Divided, Function, Int, Integer, Memory, Operand, Result, Secret, Session, Uint, Values, Word, apps,
     table,
 };
-use cenote_session::{Connections, Costs, Demand, Terms, handshake, memory};
+use cenote_session::{AlsoAgree, Connections, Costs, Demand, Terms, Warning, handshake, memory};
 
 use crate::meeting::{load_identity, meet};
+use crate::report::no_agreement;
 use crate::{Error, PartyConfig, Prepared, Protocol, stop};
 
 /// A run of a program. All parties say the same.
@@ -112,6 +113,7 @@ impl Run<'_> {
                 ("program".into(), self.name.into()),
                 ("AND gates".into(), self.and_gates.to_string()),
             ],
+            also_agree: &(),
             phase_timeout,
         };
         let (result, ended) = conversation.hold(prepared, connections, program)?;
@@ -130,6 +132,7 @@ pub(crate) struct Conversation<'a> {
     pub(crate) demand: &'a Demand<'a>,
     /// What the parties compare besides the protocol's terms.
     pub(crate) terms: Terms,
+    pub(crate) also_agree: &'a (dyn AlsoAgree + Sync),
     pub(crate) phase_timeout: Option<Duration>,
 }
 
@@ -138,7 +141,7 @@ pub(crate) struct Ended {
     pub(crate) costs: Costs,
     pub(crate) error_log2: f64,
     pub(crate) computational_bits: f64,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     /// Whether the session has ended in agreement. If not, this party has learnt its outputs all the same.
     pub(crate) is_agreed: bool,
 }
@@ -154,12 +157,13 @@ impl Conversation<'_> {
         let me = self.me;
         let mut terms = prepared.terms(false);
         terms.extend(self.terms);
+        terms.extend(self.also_agree.terms());
         let phases = connections.phases(
             self.phase_timeout
                 .unwrap_or_else(|| prepared.phase_limit(self.demand)),
         );
         phases.begin("the handshake");
-        let name = handshake(me, &mut connections, &terms, &())?;
+        let name = handshake(me, &mut connections, &terms, self.also_agree)?;
         phases.begin("the set-up");
         let mut engine = prepared.start(me, connections, &name, None)?;
         self.demand.announce(&mut *engine)?;
@@ -173,9 +177,9 @@ impl Conversation<'_> {
         let mut warnings = Vec::new();
         match session.finish() {
             // A peer that withholds its farewell must not take away what is verified.
-            Err(cenote_program::Error::Session(error)) if session.has_learnt() => warnings.push(format!(
-                "what {me} learnt is verified and right, but the session did not end in agreement, so its peers may lack theirs: {error}"
-            )),
+            Err(cenote_program::Error::Session(error)) if session.has_learnt() => {
+                warnings.push(no_agreement(me, &error));
+            }
             finished => {
                 finished?;
             }

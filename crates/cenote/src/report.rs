@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use cenote_circuit::BitOrder;
+use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{Costs, Parties, memory};
+use cenote_session::{Costs, Error, Parties, Warning, WarningKind, memory};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -226,7 +227,15 @@ pub struct PartyReport {
     /// What it cost this party.
     pub costs: PartyCosts,
     /// What went wrong without harm to the outputs.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
+}
+
+/// What is told where the outputs are known and the session did not end in agreement.
+pub(crate) fn no_agreement(me: PartyId, error: &Error) -> Warning {
+    let text = format!(
+        "what {me} learnt is verified and right, but the session did not end in agreement, so its peers may lack theirs: {error}"
+    );
+    Warning::new(WarningKind::NoAgreement, text)
 }
 
 /// The report of a computation: of one party, or of all that ran on this machine.
@@ -317,7 +326,11 @@ impl Report {
                 .max()
                 .unwrap_or(0),
             parties,
-            warnings: warnings.concat(),
+            warnings: warnings
+                .concat()
+                .into_iter()
+                .map(|warning| warning.text)
+                .collect(),
         })
     }
 
@@ -371,7 +384,7 @@ mod tests {
             }],
             costs: costs(party, 7.0 + f64::from(party), 0.5 * f64::from(party + 1)),
             warnings: (party == 1)
-                .then(|| "party 1 was alone".into())
+                .then(|| Warning::new(WarningKind::NoAgreement, "party 1 was alone"))
                 .into_iter()
                 .collect(),
         }

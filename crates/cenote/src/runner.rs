@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::registry::Prepared;
 use crate::report::{
-    CircuitDescription, Description, NO_ERROR_LOG2, Output, PartyCosts, PartyReport, Seconds,
+    CircuitDescription, Description, NO_ERROR_LOG2, Output, PartyCosts, PartyReport, Seconds, no_agreement,
 };
 use crate::stop::Session;
 use crate::{Error, Program, Protocol, Result};
@@ -157,13 +157,7 @@ impl Party<'_> {
         let (mut costs, mut warnings) = (engine.costs(), engine.warnings());
         drop(engine);
         let is_agreed = executed.unfinished.is_none();
-        warnings.extend(executed.unfinished.map(|error| {
-            format!(
-                "the outputs of {} are verified and right, but the session did not end in agreement, so its peers may lack \
-                 theirs: {error}",
-                self.me
-            )
-        }));
+        warnings.extend(executed.unfinished.map(|error| no_agreement(self.me, &error)));
         for warning in &warnings {
             tracing::warn!("{warning}");
         }

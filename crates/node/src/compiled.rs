@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Cursor};
 
+use cenote::keeping::Keeping;
 use cenote::query::{Proposed, QueryJob};
 use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
@@ -87,34 +88,9 @@ impl Compiled {
         let lanes = job.stated_lanes().map_err(text)?;
         let program = job.program(lanes).map_err(text)?;
         let prepared = job.protocol().prepare(&program.demand()).map_err(text)?;
-        let values = program.circuit().inputs().iter().zip(program.owners());
-        let inputs = values
-            .take(job.given())
-            .map(|(value, owner)| Input {
-                name: value.name.clone(),
-                kind: kind(value.width, lanes),
-                owner: owner.0,
-            })
-            .collect();
+        let inputs = given(&job, &program, lanes);
         let keeping = job.keeping();
-        let takes = keeping.takes().iter().map(|take| {
-            let of = take.of.as_deref().map(str::parse).transpose();
-            Ok(Taken {
-                input: take.input.clone(),
-                name: take.name.clone(),
-                of: of
-                    .map_err(|_| format!("`of` of the kept value \"{}\" is no name of a job", take.name))?,
-                kind: kind(take.width, lanes),
-            })
-        });
-        let takes = takes.collect::<Result<_, String>>()?;
-        let keeps = keeping.keeps().iter().map(|keep| job::Keep {
-            output: keep.output.clone(),
-            name: keep.name.clone(),
-            kind: kind(keep.width, lanes),
-            days: keep.days,
-        });
-        let keeps = keeps.collect();
+        let (takes, keeps) = (taken(keeping, lanes)?, kept(keeping, lanes));
         if keeping.share_bytes(lanes) > MOST_KEPT {
             return Err(format!(
                 "what it keeps takes more than {} MB at a party; keep less, or in several jobs",
@@ -385,6 +361,44 @@ fn check_workers(protocol: &Protocol) -> Result<(), String> {
         )),
         _ => Ok(()),
     }
+}
+
+/// The inputs of a circuit that parties give.
+fn given(job: &Job, program: &Program, lanes: usize) -> Vec<Input> {
+    let values = program.circuit().inputs().iter().zip(program.owners());
+    values
+        .take(job.given())
+        .map(|(value, owner)| Input {
+            name: value.name.clone(),
+            kind: kind(value.width, lanes),
+            owner: owner.0,
+        })
+        .collect()
+}
+
+/// The inputs of a circuit that are kept values.
+fn taken(keeping: &Keeping, lanes: usize) -> Result<Vec<Taken>, String> {
+    let takes = keeping.takes().iter().map(|take| {
+        let of = take.of.as_deref().map(str::parse).transpose();
+        Ok(Taken {
+            input: take.input.clone(),
+            name: take.name.clone(),
+            of: of.map_err(|_| format!("`of` of the kept value \"{}\" is no name of a job", take.name))?,
+            kind: kind(take.width, lanes),
+        })
+    });
+    takes.collect()
+}
+
+/// The outputs of a circuit that are kept.
+fn kept(keeping: &Keeping, lanes: usize) -> Vec<job::Keep> {
+    let keeps = keeping.keeps().iter().map(|keep| job::Keep {
+        output: keep.output.clone(),
+        name: keep.name.clone(),
+        kind: kind(keep.width, lanes),
+        days: keep.days,
+    });
+    keeps.collect()
 }
 
 /// The type of an input of `width` bits and one value for each lane.

@@ -1,35 +1,66 @@
 //! One session of a job that has begun, from this party's inputs to what it learns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cenote::keeping;
 use cenote::query;
 use cenote::runner::{AlsoAgree, Connections, Terms};
-use cenote::{Output, Party, PartyId, Transport};
+use cenote::{Output, Party, PartyId, PartyReport, Transport};
 use cenote_service::job::{FailKind, Job};
 use cenote_service::live::Happened;
 
+use crate::base::Base;
 use crate::compiled::{Compiled, Work};
-use crate::core::Core;
 use crate::failure::Fault;
+use crate::kept::KeptValues;
+use crate::monitor::Monitor;
+use crate::own_data::OwnData;
 use crate::results::{Answer, JobResult, Outputs, learnt};
 use crate::running_job::RunningJob;
-use crate::stock::ShelfGuard;
+use crate::stock::{ShelfGuard, Stock};
+use crate::unsettled::AgainstPeers;
 
-/// What else the parties compare before they compute.
-struct Agreed<'a>(&'a Job);
+/// What else the parties compare before they compute. Once they have agreed, what a peer does is on record.
+struct Agreed<'a> {
+    job: &'a Job,
+    running: &'a RunningJob,
+}
 
 impl AlsoAgree for Agreed<'_> {
     fn terms(&self) -> Terms {
-        vec![("proposal".into(), self.0.digest.to_string())]
+        vec![("proposal".into(), self.job.digest.to_string())]
     }
 
-    fn finer(&self, _: &str) -> Option<Terms> {
-        None
+    fn agreed(&self) {
+        self.running.set_open(true);
     }
 }
 
-impl Core {
+/// What computes with the peers. It has no lock of its own.
+pub(crate) struct Sessions {
+    me: u8,
+    phase_timeout: Option<Duration>,
+    kept: Arc<KeptValues>,
+    data: Arc<OwnData>,
+    monitor: Arc<Monitor>,
+    against: Arc<AgainstPeers>,
+    stock: Arc<Stock>,
+}
+
+impl Sessions {
+    pub(crate) fn new(base: &Base) -> Self {
+        Sessions {
+            me: base.settings.me,
+            phase_timeout: base.settings.phase_timeout,
+            kept: Arc::clone(&base.kept),
+            data: Arc::clone(&base.data),
+            monitor: Arc::clone(&base.monitor),
+            against: Arc::clone(&base.against),
+            stock: Arc::clone(&base.stock),
+        }
+    }
+
     /// One session of a job, over connections on which nothing was said yet.
     pub(crate) fn compute(
         &self,
@@ -54,6 +85,14 @@ impl Core {
         }
     }
 
+    /// What a session told besides its outputs, which are known by now. What it warns of waits until all is over that peers see: that this party has noticed
+    /// something can tell a cheater of its inputs.
+    fn keep_report(&self, job: &Job, running: &RunningJob, report: &PartyReport) {
+        running.keep_warnings(report.description.protocol.name(), report.warnings.clone());
+        // Its bound all parties know.
+        self.against.check_bound(job, report.description.error_log2);
+    }
+
     fn compute_circuit(
         &self,
         job: &Job,
@@ -76,7 +115,7 @@ impl Core {
             .read_inputs(&job.binding, compiled, posted, |index, source, name| {
                 Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
             })?;
-        let (me, kept) = (PartyId(self.me()), circuit.keeping());
+        let (me, kept) = (PartyId(self.me), circuit.keeping());
         let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
         inputs.extend(held);
@@ -85,9 +124,9 @@ impl Core {
             protocol: compiled.protocol(),
             program,
             inputs: &inputs,
-            also_agree: &Agreed(job),
+            also_agree: &Agreed { job, running },
             transport: Transport::Tls,
-            phase_timeout: self.settings.phase_timeout,
+            phase_timeout: self.phase_timeout,
         };
         let stored = match on_shelf.is_some() || running.shelf.is_some() {
             true => self.stock.agree_on_stock(&mut connections, on_shelf, compiled)?,
@@ -97,16 +136,12 @@ impl Core {
             Some((prepared, store)) => (prepared, Some(store)),
             None => (prepared.clone(), None),
         };
-        let connect = || {
-            running.set_open(true);
-            Ok(connections)
-        };
         let mut progress = self.progress(running);
-        let outcome = party.run_prepared(prepared, store.as_ref(), connect, &mut progress);
+        let outcome = party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress);
         inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
         let outcome = outcome?;
         running.set_open(!outcome.is_agreed);
-        self.against.note_report(job, &outcome.report);
+        self.keep_report(job, running, &outcome.report);
         let shares = kept.finish(me, fresh, outcome.outputs)?;
         let outputs = outcome.report.outputs.iter();
         let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
@@ -134,17 +169,13 @@ impl Core {
         let tables = self.data.read_tables(&job.binding, compiled, query, posted)?;
         let run = query::Run {
             tables: &tables,
-            also_agree: Agreed(job).terms(),
+            also_agree: &Agreed { job, running },
             transport: Transport::Tls,
-            phase_timeout: self.settings.phase_timeout,
+            phase_timeout: self.phase_timeout,
         };
-        let connect = || {
-            running.set_open(true);
-            Ok(connections)
-        };
-        let ended = query.run(run, connect, &mut self.progress(running))?;
+        let ended = query.run(run, || Ok(connections), &mut self.progress(running))?;
         running.set_open(!ended.is_agreed);
-        self.against.note_report(job, &ended.report);
+        self.keep_report(job, running, &ended.report);
         let text = ended
             .answer?
             .map(|answer| learnt(job, Answer { answer }))

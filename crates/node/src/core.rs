@@ -1,119 +1,94 @@
-//! A service: its parts. In which order its locks are taken says [`crate::locks`].
+//! A service: its parts. In which order their locks are taken says [`crate::locks`].
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use cenote_service::audit::Event;
-use cenote_service::job::Settings as JobSettings;
+use cenote_service::job::Job;
 use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
+use crate::base::Base;
+use crate::clock::Clock;
+use crate::decisions::Decisions;
 use crate::error::Error;
-use crate::kept::KeptValues;
 use crate::monitor::Monitor;
 use crate::open_jobs::OpenJobs;
 use crate::own_data::OwnData;
 use crate::peers::Peers;
-use crate::policy::{self, PolicyInForce};
+use crate::policy::PolicyInForce;
 use crate::programs::Programs;
+use crate::proposals::Proposals;
+use crate::run::Runs;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
+use crate::statuses::Statuses;
 use crate::stock::Stock;
 use crate::transitions::Transitions;
 use crate::unsettled::AgainstPeers;
 
-/// A service.
+/// A service. It has no lock of its own.
 pub(crate) struct Core {
-    pub(crate) settings: Settings,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) since: Timestamp,
     pub(crate) database: Database,
     pub(crate) jobs: Jobs,
     pub(crate) key: Arc<ResultKey>,
     pub(crate) programs: Arc<Programs>,
-    pub(crate) kept: Arc<KeptValues>,
     pub(crate) data: Arc<OwnData>,
     pub(crate) policy: Arc<PolicyInForce>,
-    pub(crate) against: Arc<AgainstPeers>,
+    pub(crate) open: Arc<OpenJobs>,
     pub(crate) monitor: Arc<Monitor>,
+    pub(crate) against: Arc<AgainstPeers>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) stock: Arc<Stock>,
     pub(crate) transitions: Arc<Transitions>,
-    pub(crate) open: Arc<OpenJobs>,
-    /// One approval at a time: its posted values and its record belong together.
-    pub(crate) approving: Mutex<()>,
+    pub(crate) decisions: Arc<Decisions>,
+    pub(crate) proposals: Arc<Proposals>,
+    pub(crate) statuses: Statuses,
+    pub(crate) clock: Clock,
+    pub(crate) runs: Arc<Runs>,
 }
 
 impl Core {
-    /// Opens the record and the folders of a service, and puts its parts together.
-    ///
-    /// # Errors
-    /// Where the folder is in use, or the record, the policy or a folder cannot be used.
-    pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
-        let me = settings.me;
-        let database = Database::open(&settings.folder, &settings.database)?;
-        let policy = policy::read(&settings)?;
-        let since = Timestamp::now();
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        database.audit(since, Event::Started { version })?;
-        let digest = policy.digest();
-        database.audit(since, Event::Policy { digest })?;
-        let jobs = Jobs::new(database.clone(), JobSettings::new(me));
-        let key = Arc::new(ResultKey::open(database.folder())?);
-        let monitor = Arc::new(Monitor::default());
-        let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
-        let scheduler = Arc::new(Scheduler::new(me, settings.limits()));
-        let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
-        let against = Arc::new(AgainstPeers {
-            me,
-            database: database.clone(),
-            jobs: jobs.clone(),
-            policy: Arc::clone(&policy),
-            peers: Arc::clone(&peers),
-            monitor: Arc::clone(&monitor),
-        });
-        let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
-        let stock = Arc::new(stock);
-        let programs = Programs::open(&settings.folder.join("programs"), me);
-        let programs = Arc::new(programs.map_err(Error::Machine)?);
-        let data = OwnData::open(&settings, Arc::clone(&key));
-        let data = Arc::new(data.map_err(Error::Machine)?);
-        let kept = Arc::new(KeptValues {
-            jobs: jobs.clone(),
-            key: Arc::clone(&key),
-        });
-        let open = Arc::new(OpenJobs::new(me, jobs.clone(), Arc::clone(&monitor)));
-        let transitions = Arc::new(Transitions {
-            me,
-            jobs: jobs.clone(),
-            programs: Arc::clone(&programs),
-            kept: Arc::clone(&kept),
-            data: Arc::clone(&data),
-            open: Arc::clone(&open),
-            peers: Arc::clone(&peers),
-            scheduler: Arc::clone(&scheduler),
-            stock: Arc::clone(&stock),
-        });
-        Ok(Core {
-            settings,
-            since,
-            database,
-            jobs,
-            key,
-            programs,
-            kept,
-            data,
-            policy,
-            against,
-            monitor,
-            peers,
-            scheduler,
-            stock,
-            open,
+    /// Puts the parts of a service together.
+    pub(crate) fn new(base: Base) -> Self {
+        let transitions = Arc::new(Transitions::new(&base));
+        let decisions = Arc::new(Decisions::new(&base, &transitions));
+        let proposals = Arc::new(Proposals::new(&base, &transitions, &decisions));
+        Core {
+            statuses: Statuses::new(&base, &transitions, &decisions),
+            clock: Clock::new(&base, &transitions, &proposals),
+            runs: Arc::new(Runs::new(&base, &transitions)),
+            proposals,
+            decisions,
             transitions,
-            approving: Mutex::default(),
-        })
+            settings: base.settings,
+            since: base.since,
+            database: base.database,
+            jobs: base.jobs,
+            key: base.key,
+            programs: base.programs,
+            data: base.data,
+            policy: base.policy,
+            open: base.open,
+            monitor: base.monitor,
+            against: base.against,
+            peers: base.peers,
+            scheduler: base.scheduler,
+            stock: base.stock,
+        }
     }
 
     pub(crate) fn me(&self) -> u8 {
         self.settings.me
+    }
+
+    /// What a restart means for the jobs of the record. Gives those that go on.
+    pub(crate) fn resume(&self) -> Result<Vec<Job>, Error> {
+        let (failed, open) = self.jobs.restart(Timestamp::now())?;
+        failed.iter().for_each(|job| self.transitions.changed(job));
+        open.iter().for_each(|job| self.open.remember(job));
+        let waits = |id| open.iter().any(|job| job.proposal.id == id);
+        self.data.posted.keep(waits);
+        Ok(open)
     }
 }

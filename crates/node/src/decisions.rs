@@ -1,18 +1,26 @@
 //! Decisions on jobs, of this party and as peers tell theirs.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cenote::PartyId;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Job, JobId, Proposal, Remote, Rules, Source, State, Unsettled};
+use cenote_service::job::{Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
-use cenote_service::{Error, Policy, Result, Timestamp};
+use cenote_service::{Error, Jobs, Policy, Result, Timestamp};
 
+use crate::base::Base;
 use crate::compiled::{Compiled, Work};
-use crate::core::Core;
 use crate::locks::lock;
 use crate::message::Message;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
+use crate::programs::Programs;
+use crate::scheduler::Scheduler;
+use crate::transitions::Transitions;
 
 /// A past in which nothing was approved, of a job without data: enough for rules that decline.
 struct Blank;
@@ -35,13 +43,45 @@ impl Past for Blank {
     }
 }
 
-impl Core {
+/// What decides on jobs for this party, and hears how others decide.
+pub(crate) struct Decisions {
+    me: u8,
+    jobs: Jobs,
+    programs: Arc<Programs>,
+    data: Arc<OwnData>,
+    policy: Arc<PolicyInForce>,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    transitions: Arc<Transitions>,
+    /// One approval at a time: its posted values and its record belong together.
+    approving: Mutex<()>,
+}
+
+impl Decisions {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>) -> Self {
+        Decisions {
+            me: base.settings.me,
+            jobs: base.jobs.clone(),
+            programs: Arc::clone(&base.programs),
+            data: Arc::clone(&base.data),
+            policy: Arc::clone(&base.policy),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            transitions: Arc::clone(transitions),
+            approving: Mutex::default(),
+        }
+    }
+
     /// Lets the policy decide on a job that this party has not decided on.
-    pub(crate) fn rule(self: &Arc<Self>, job: &Job, compiled: &Compiled) -> Result<Job> {
+    pub(crate) fn rule(&self, job: &Job, compiled: &Compiled) -> Result<Job> {
         let id = job.proposal.id;
         let mut binding = self.data.usual_binding(&job.proposal);
         if let (Work::Query(query), Some(rules)) = (&compiled.work, self.data.rules_of_tables()?) {
-            if let Err(error) = rules.check(PartyId(self.me()), query.job().query()) {
+            if let Err(error) = rules.check(PartyId(self.me), query.job().query()) {
                 return self.declines(id, error.to_string());
             }
             // A person may know other data for it.
@@ -87,7 +127,7 @@ impl Core {
     }
 
     /// Declines if a ruling says so. Anything else is left to a person.
-    fn decline_if_ruled(self: &Arc<Self>, job: &Job, ruling: Ruling) -> Result<Job> {
+    fn decline_if_ruled(&self, job: &Job, ruling: Ruling) -> Result<Job> {
         if ruling.verdict != Verdict::Decline {
             return Ok(job.clone());
         }
@@ -99,9 +139,22 @@ impl Core {
         Ok(declined)
     }
 
-    fn declines(self: &Arc<Self>, id: JobId, reason: String) -> Result<Job> {
+    fn declines(&self, id: JobId, reason: String) -> Result<Job> {
         let job = self.jobs.decline(id, reason, Actor::Service, Timestamp::now())?;
         self.decided(&job);
+        Ok(job)
+    }
+
+    /// A person declines a job.
+    pub(crate) fn decline(&self, id: JobId, reason: String, by: Actor) -> Result<Job> {
+        let job = self.jobs.decline(id, reason.clone(), by, Timestamp::now())?;
+        let decline = Message::Decline {
+            job: id,
+            proposal: job.digest,
+            reason,
+        };
+        self.peers.tell_all(job.proposal.parties, &decline);
+        self.transitions.changed(&job);
         Ok(job)
     }
 
@@ -123,7 +176,7 @@ impl Core {
     }
 
     /// This party takes part in a job.
-    pub(crate) fn approve(self: &Arc<Self>, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
+    pub(crate) fn approve(&self, id: JobId, approval: Approval, by: Actor) -> Result<Job> {
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
         let compiled = self.programs.of_job(&job)?;
@@ -131,6 +184,12 @@ impl Core {
         let approval = self.data.marked(approval)?;
         self.data.try_tables(id, &compiled, &approval)?;
         self.take_part(id, approval, by)
+    }
+
+    /// Whether this party has not decided on a job yet.
+    pub(crate) fn awaits_approval(&self, job: &Job) -> bool {
+        let mine = job.decisions.get(usize::from(self.me));
+        job.state.name() == StateName::Proposed && mine.is_some_and(Option::is_none)
     }
 
     /// Sees that this party has not decided on a job.
@@ -146,7 +205,7 @@ impl Core {
     }
 
     /// This party takes part with data that has been looked at.
-    pub(crate) fn take_part(self: &Arc<Self>, id: JobId, mut approval: Approval, by: Actor) -> Result<Job> {
+    pub(crate) fn take_part(&self, id: JobId, mut approval: Approval, by: Actor) -> Result<Job> {
         let turn = lock(&self.approving);
         // Values that were posted with an approval are never exchanged: whoever comes later is refused before anything is kept.
         let job = self.jobs.get(id)?;
@@ -181,7 +240,7 @@ impl Core {
     }
 
     /// This party has decided on a job: the others are told, and the job goes on.
-    pub(crate) fn decided(self: &Arc<Self>, job: &Job) {
+    pub(crate) fn decided(&self, job: &Job) {
         if let Some(word) = self.transitions.word_on(job) {
             self.peers.tell_all(job.proposal.parties, &word);
         }
@@ -190,7 +249,7 @@ impl Core {
     }
 
     /// A peer says something of a job.
-    pub(crate) fn hear(self: &Arc<Self>, from: u8, id: JobId, says: Remote) {
+    pub(crate) fn hear(&self, from: u8, id: JobId, says: Remote) {
         if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
             let running = self.scheduler.queue().running(id);
             if running.is_some_and(|running| from < running.parties && running.hear(from, &says)) {
@@ -235,6 +294,25 @@ impl Core {
                     peer.known().behind = true;
                 }
             }
+        }
+    }
+
+    /// Moves an unfinished job on, of which the program is here.
+    pub(crate) fn moves_on(&self, job: &Job) {
+        match job.state.name() {
+            // A person who submits here says with which data; the policy may choose other.
+            StateName::Proposed if self.awaits_approval(job) && job.proposal.proposer != self.me => {
+                let ruled = self
+                    .programs
+                    .of_job(job)
+                    .and_then(|compiled| self.rule(job, &compiled));
+                if let Err(error) = ruled {
+                    tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
+                }
+            }
+            StateName::Approved => self.transitions.queue_approved(job),
+            StateName::Queued => self.transitions.enqueue(job),
+            _ => {}
         }
     }
 }

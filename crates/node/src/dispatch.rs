@@ -4,8 +4,8 @@
 //! again where their jobs stand. So it holds up nobody but itself. What is about one job stays in order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Weak;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cenote_service::job::{FailKind, JobId, Remote};
@@ -13,8 +13,7 @@ use cenote_service::live::{AlarmKind, Happened};
 use cenote_service::words::plain;
 
 use crate::core::Core;
-use crate::message::LEADER;
-use crate::message::{JobStatus, Message};
+use crate::message::{JobStatus, LEADER, Message};
 use crate::names;
 use crate::peer::{Greeting, Hello};
 use crate::peers::Task;
@@ -57,8 +56,8 @@ fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
         let Some(core) = core.upgrade() else { return };
         let done = catch_unwind(AssertUnwindSafe(|| match task {
             Task::Message(message, _) => core.obey(peer, message),
-            Task::Up => core.greet(peer),
-            Task::Statuses => core.tell_statuses(peer),
+            Task::Up => core.statuses.greet(peer),
+            Task::Statuses => core.statuses.tell_statuses(peer),
         }));
         if let Some(known) = core.peers.get(peer) {
             let mut known = known.known();
@@ -89,7 +88,7 @@ impl Hear for Ears {
 }
 
 impl Core {
-    fn take_message(self: &Arc<Self>, from: u8, bytes: &[u8]) {
+    fn take_message(&self, from: u8, bytes: &[u8]) {
         let Some(peer) = self.peers.get(from) else { return };
         let parsed = if bytes.len() > LONGEST {
             Err(format!("a message of {} bytes", bytes.len()))
@@ -197,7 +196,7 @@ impl Core {
         })
     }
 
-    fn take_link(self: &Arc<Self>, party: u8, up: bool) {
+    fn take_link(&self, party: u8, up: bool) {
         let Some(peer) = self.peers.get(party) else { return };
         {
             let mut known = peer.known();
@@ -225,29 +224,33 @@ impl Core {
     }
 
     /// Does what a peer says.
-    pub(crate) fn obey(self: &Arc<Self>, from: u8, message: Message) {
+    pub(crate) fn obey(&self, from: u8, message: Message) {
         match message {
             Message::Hello { .. } => {}
-            Message::Propose { proposal } => self.hear_proposal(from, *proposal),
-            Message::Want { program, at } => self.send_piece(from, program, at),
+            Message::Propose { proposal } => self.proposals.hear_proposal(from, *proposal),
+            Message::Want { program, at } => self.proposals.send_piece(from, program, at),
             Message::Piece {
                 program,
                 at,
                 of,
                 text,
-            } => self.hear_piece(from, program, at, of, &text),
-            Message::Approve { job, proposal } => self.hear(from, job, Remote::Approve { proposal }),
+            } => self.proposals.hear_piece(from, program, at, of, &text),
+            Message::Approve { job, proposal } => {
+                self.decisions.hear(from, job, Remote::Approve { proposal })
+            }
             Message::Decline {
                 job,
                 proposal,
                 reason,
-            } => self.hear(from, job, Remote::Decline { proposal, reason }),
-            Message::Cancel { job } => self.hear(from, job, Remote::Cancel),
+            } => self
+                .decisions
+                .hear(from, job, Remote::Decline { proposal, reason }),
+            Message::Cancel { job } => self.decisions.hear(from, job, Remote::Cancel),
             Message::Fail {
                 job,
                 failure: kind,
                 reason,
-            } => self.hear(from, job, Remote::Fail { kind, reason }),
+            } => self.decisions.hear(from, job, Remote::Fail { kind, reason }),
             Message::Start { job, shelf } if from == LEADER => self.transitions.hear_start(from, job, shelf),
             Message::Levels { levels, lacks } => self.stock.hear_levels(from, levels, lacks),
             Message::Compare { shelf, items } => self.stock.hear_compare(from, shelf, &items),
@@ -268,10 +271,10 @@ impl Core {
             }
             Message::Statuses { jobs } => {
                 for status in &jobs {
-                    self.hear_status(from, status);
+                    self.statuses.hear_status(from, status);
                 }
             }
-            Message::Ask { job } => self.hear_ask(from, job),
+            Message::Ask { job } => self.statuses.hear_ask(from, job),
             Message::Unclear { what } => {
                 let what = plain(&what, 200);
                 if let Some(unsaid) = self.peers.line_on(from) {

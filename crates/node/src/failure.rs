@@ -1,7 +1,7 @@
 //! Failures of runs, in the record's kinds.
 
 use cenote::Error;
-use cenote_net::{Error as NetError, step};
+use cenote_net::Error as NetError;
 use cenote_service::job::FailKind;
 use cenote_session::Error as EngineError;
 
@@ -25,31 +25,6 @@ pub(crate) fn kind(error: &Error) -> FailKind {
             _ => FailKind::Internal,
         },
         _ => FailKind::Internal,
-    }
-}
-
-/// The code of the step in which the parties of a session say which processes they are, before they compare what they are to do.
-const SAY_THE_RUN: u16 = 0x401;
-
-/// Whether a run failed while its parties still met and compared what they are to do, before any of them could deviate from a protocol.
-fn is_early(error: &Error) -> bool {
-    let Error::Protocol { error } = error else {
-        return false;
-    };
-    match error {
-        EngineError::PeerStopped { step, .. }
-        | EngineError::Net(
-            NetError::Timeout { step, .. }
-            | NetError::Stuck { step, .. }
-            | NetError::PhaseOver { step, .. }
-            | NetError::PeerLost { step, .. },
-        ) => {
-            let early = [step::CONNECT, step::HELLO, step::ROLL, step::AGREE];
-            step.code == SAY_THE_RUN || early.contains(step)
-        }
-        // Programs that are not compared as a whole before they run are compared while they do.
-        EngineError::Net(NetError::Mismatch { field, .. }) => field != "program",
-        _ => false,
     }
 }
 
@@ -99,8 +74,6 @@ pub(crate) struct Fault {
     pub(crate) reason: String,
     pub(crate) cheater: Option<u8>,
     pub(crate) check: Option<&'static str>,
-    /// It came before any peer could deviate from the protocol.
-    pub(crate) is_early: bool,
 }
 
 impl Fault {
@@ -110,7 +83,6 @@ impl Fault {
             reason: reason.into(),
             cheater: None,
             check: None,
-            is_early: false,
         }
     }
 
@@ -120,7 +92,6 @@ impl Fault {
             reason: error.to_string(),
             cheater: cheater(error),
             check: check(error),
-            is_early: is_early(error),
         }
     }
 }

@@ -9,7 +9,6 @@ use cenote_service::live::{
 use cenote_service::{Error, Job, Result, Timestamp};
 use zeroize::Zeroizing;
 
-use crate::message::Message;
 use crate::node::Node;
 
 /// Kept values that are listed, at most.
@@ -24,11 +23,13 @@ impl Live for Node {
             version: env!("CARGO_PKG_VERSION").into(),
             fingerprint: settings.fingerprint.clone(),
             since: self.core.since,
+            now: Timestamp::now(),
+            not_ready: self.ready().err(),
         }
     }
 
     fn submit(&self, submission: Submission, by: Actor) -> Result<Job> {
-        self.core.submit(submission, by)
+        self.core.proposals.submit(submission, by)
     }
 
     fn explain(&self, job: JobId) -> Result<Explained> {
@@ -44,24 +45,11 @@ impl Live for Node {
     }
 
     fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job> {
-        self.core.approve(job, approval, by)
+        self.core.decisions.approve(job, approval, by)
     }
 
     fn decline(&self, job: JobId, reason: String, by: Actor) -> Result<Job> {
-        let job = self
-            .core
-            .jobs
-            .decline(job, reason.clone(), by, Timestamp::now())?;
-        self.core.peers.tell_all(
-            job.proposal.parties,
-            &Message::Decline {
-                job: job.proposal.id,
-                proposal: job.digest,
-                reason,
-            },
-        );
-        self.core.transitions.changed(&job);
-        Ok(job)
+        self.core.decisions.decline(job, reason, by)
     }
 
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
@@ -98,20 +86,23 @@ impl Live for Node {
                 let facts = wires.facts(party);
                 let hello = peer.known().hello.clone();
                 let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
-                let link = match differs {
-                    Some(reason) if facts.link == LinkState::Up => LinkState::Refused { reason },
-                    _ => facts.link,
+                let (link, reason) = match differs {
+                    Some(differs) if facts.link == LinkState::Up => (LinkState::Refused, Some(differs)),
+                    _ => (facts.link, facts.reason),
                 };
                 Peer {
                     party,
                     name: self.core.peers.name(party).to_owned(),
                     address: facts.address,
                     link,
+                    reason,
+                    again: facts.again,
                     since: facts.since,
                     version: hello.map(|hello| hello.program),
                     round_trip: facts.round_trip,
                     clock_ahead: facts.clock_ahead,
-                    bytes: facts.bytes,
+                    sent: facts.bytes[0],
+                    received: facts.bytes[1],
                 }
             })
             .collect()
@@ -151,8 +142,11 @@ impl Live for Node {
     fn listen(&self) -> Listener {
         self.core.monitor.listen()
     }
+}
 
-    fn ready(&self) -> std::result::Result<(), String> {
+impl Node {
+    /// Whether jobs can be taken: the database answers, and each peer is there. Says what is missing.
+    pub(crate) fn ready(&self) -> std::result::Result<(), String> {
         let request = PageRequest {
             state: None,
             before: None,

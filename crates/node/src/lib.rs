@@ -9,6 +9,8 @@
 //! is in no message to a peer and in no log.
 #![forbid(unsafe_code)]
 
+mod base;
+mod clock;
 mod compiled;
 mod compute;
 mod core;
@@ -43,7 +45,6 @@ mod scheduler;
 mod settings;
 mod statuses;
 mod stock;
-mod tick;
 mod transitions;
 mod unsettled;
 pub mod wires;

@@ -11,23 +11,14 @@ mod code;
 mod invitation;
 mod inviter;
 mod joiner;
+mod met;
 mod timed;
 mod words;
 
 pub use invitation::{Invitation, NoInvitation};
 pub use inviter::Inviter;
 pub use joiner::join;
-
-/// What became of a meeting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Met {
-    /// The party file.
-    pub file: std::path::PathBuf,
-    /// The names of all parties, in order.
-    pub names: Vec<String>,
-    /// What all parties read aloud to each other.
-    pub code: String,
-}
+pub use met::Met;
 
 #[cfg(test)]
 mod tests;

@@ -8,16 +8,15 @@ use std::time::{Duration, Instant};
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
 use cenote_service::job::{FailKind, Job, StateName};
+use cenote_service::{Database, Jobs, Tokens};
 
-use cenote_service::{Database, Jobs, Timestamp, Tokens};
-
+use crate::base::Base;
+use crate::clock;
 use crate::core::Core;
-
 use crate::dispatch::{Ears, workers};
 use crate::error::Error;
 use crate::policy;
 use crate::settings::Settings;
-use crate::tick;
 use crate::wires::{Hear, Wires, trunks};
 
 /// A service that is up. It ends with [`Node::stop`]; dropped without that, as when its process is killed.
@@ -40,7 +39,7 @@ impl Node {
         settings: Settings,
         join: impl FnOnce(Arc<dyn Hear>) -> Result<Arc<dyn Wires>, Error>,
     ) -> Result<Self, Error> {
-        let core = Arc::new(Core::open(settings)?);
+        let core = Arc::new(Core::new(Base::open(settings)?));
         let open = core.resume()?;
         core.against.look_at_unsettled();
         let weak = Arc::downgrade(&core);
@@ -51,7 +50,7 @@ impl Node {
         let _ = core.peers.workers.set(all.map_err(machine)?);
         let wires = join(Arc::new(Ears(weak)))?;
         let _ = core.peers.wires.set(wires);
-        tick::start(&core).map_err(machine)?;
+        clock::start(&core).map_err(machine)?;
         // Reading their programs takes time, which deadlines and other jobs do not wait for.
         let weak = Arc::downgrade(&core);
         std::thread::Builder::new()
@@ -139,43 +138,12 @@ fn resume_jobs(core: &Weak<Core>, mut open: Vec<Job>) {
             return;
         }
         let moves = || {
-            if !core.awaits_program(job) {
-                core.moves_on(job);
+            if !core.proposals.awaits_program(job) {
+                core.decisions.moves_on(job);
             }
         };
         if catch_unwind(AssertUnwindSafe(moves)).is_err() {
             tracing::error!(job = %job.proposal.id, "a job could not go on after the restart; the log says where");
-        }
-    }
-}
-
-impl Core {
-    /// What a restart means for the jobs of the record. Gives those that go on.
-    fn resume(self: &Arc<Self>) -> Result<Vec<Job>, Error> {
-        let (failed, open) = self.jobs.restart(Timestamp::now())?;
-        failed.iter().for_each(|job| self.transitions.changed(job));
-        open.iter().for_each(|job| self.open.remember(job));
-        let waits = |id| open.iter().any(|job| job.proposal.id == id);
-        self.data.posted.keep(waits);
-        Ok(open)
-    }
-
-    /// Moves an unfinished job on, of which the program is here.
-    pub(crate) fn moves_on(self: &Arc<Self>, job: &Job) {
-        match job.state.name() {
-            // A person who submits here says with which data; the policy may choose other.
-            StateName::Proposed if self.awaits_approval(job) && job.proposal.proposer != self.me() => {
-                let ruled = self
-                    .programs
-                    .of_job(job)
-                    .and_then(|compiled| self.rule(job, &compiled));
-                if let Err(error) = ruled {
-                    tracing::warn!(job = %job.proposal.id, %error, "the policy could not decide");
-                }
-            }
-            StateName::Approved => self.transitions.queue_approved(job),
-            StateName::Queued => self.transitions.enqueue(job),
-            _ => {}
         }
     }
 }

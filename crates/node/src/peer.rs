@@ -1,11 +1,12 @@
 //! What a service keeps of a peer: what it has said, and how much it may still ask.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use cenote_service::job::{Digest, JobId, Proposal, Remote};
 
+use crate::locks::lock;
 use crate::programs::LARGEST;
 use crate::queue::Limits;
 
@@ -125,7 +126,7 @@ impl Peer {
     }
 
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

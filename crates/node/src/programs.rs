@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use cenote::Bundle;
@@ -13,6 +13,7 @@ use cenote_service::{Error, write_whole};
 
 use crate::compiled::Compiled;
 use crate::data::make_private;
+use crate::locks::lock;
 use crate::message::PIECE;
 
 /// Bytes of a program, at most.
@@ -41,10 +42,6 @@ pub(crate) struct Programs {
 struct Ready {
     programs: BTreeMap<Digest, (u64, Arc<Compiled>)>,
     uses: u64,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Programs {
@@ -127,7 +124,7 @@ impl Programs {
             .reading
             .get(usize::from(by))
             .ok_or("there is no such party")?;
-        let _turn = locked(turn);
+        let _turn = lock(turn);
         if let Some(known) = self.known(digest) {
             return Ok(known);
         }
@@ -159,7 +156,7 @@ impl Programs {
             .read_to_string(&mut text)
             .map_err(unreadable)?;
         if Digest::of(text.as_bytes()) != digest {
-            let _turn = locked(&self.writing);
+            let _turn = lock(&self.writing);
             let _ = fs::remove_file(self.path(digest));
             return Ok(None);
         }
@@ -207,7 +204,7 @@ impl Programs {
     /// # Errors
     /// That it cannot be kept.
     pub(crate) fn keep(&self, compiled: &Compiled, needed: impl Fn(Digest) -> bool) -> Result<(), String> {
-        let _turn = locked(&self.writing);
+        let _turn = lock(&self.writing);
         if self.path(compiled.digest).exists() {
             return Ok(());
         }
@@ -228,7 +225,7 @@ impl Programs {
     }
 
     fn known(&self, digest: Digest) -> Option<Arc<Compiled>> {
-        let mut ready = locked(&self.ready);
+        let mut ready = lock(&self.ready);
         ready.uses += 1;
         let uses = ready.uses;
         let (used, compiled) = ready.programs.get_mut(&digest)?;
@@ -237,7 +234,7 @@ impl Programs {
     }
 
     fn remember(&self, compiled: &Arc<Compiled>) {
-        let mut ready = locked(&self.ready);
+        let mut ready = lock(&self.ready);
         ready.uses += 1;
         let uses = ready.uses;
         ready
@@ -390,7 +387,7 @@ mod tests {
     fn a_peers_program_that_takes_long_to_read_holds_up_nobody_else() {
         let folder = tempfile::tempdir().expect("a folder");
         let programs = Programs::open(folder.path(), 0).expect("opens");
-        let of_party_1 = locked(&programs.reading[1]);
+        let of_party_1 = lock(&programs.reading[1]);
         std::thread::scope(|scope| {
             let (done, waits) = std::sync::mpsc::channel();
             let programs = &programs;

@@ -5,15 +5,24 @@ use std::time::{Duration, Instant};
 
 use cenote::Bundle;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Digest, Job, JobId, Noted, Proposal, StateName};
+use cenote_service::job::{Digest, Job, JobId, Noted, Proposal};
 use cenote_service::live::Submission;
-use cenote_service::{Error, Pending, Result, Timestamp};
+use cenote_service::{Error, Jobs, Pending, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
 
+use crate::base::Base;
 use crate::compiled::Compiled;
-use crate::core::Core;
+use crate::decisions::Decisions;
+use crate::kept::KeptValues;
 use crate::message::Message;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
 use crate::peer::Piece;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
+use crate::programs::Programs;
+use crate::transitions::Transitions;
 
 /// How long a job may take that does not say.
 const WITHIN: u64 = 3600;
@@ -22,9 +31,45 @@ const LONGEST: u64 = 31 * 24 * 3600;
 /// How far a peer's deadline may be beyond that, for its clock.
 const CLOCKS: Duration = Duration::from_secs(3600);
 
-impl Core {
+/// What proposes jobs, and takes the proposals of peers. It has no lock of its own.
+pub(crate) struct Proposals {
+    me: u8,
+    /// How many parties the service has.
+    parties: usize,
+    jobs: Jobs,
+    key: Arc<ResultKey>,
+    programs: Arc<Programs>,
+    kept: Arc<KeptValues>,
+    data: Arc<OwnData>,
+    policy: Arc<PolicyInForce>,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    transitions: Arc<Transitions>,
+    decisions: Arc<Decisions>,
+}
+
+impl Proposals {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>, decisions: &Arc<Decisions>) -> Self {
+        Proposals {
+            me: base.settings.me,
+            parties: base.settings.names.len(),
+            jobs: base.jobs.clone(),
+            key: Arc::clone(&base.key),
+            programs: Arc::clone(&base.programs),
+            kept: Arc::clone(&base.kept),
+            data: Arc::clone(&base.data),
+            policy: Arc::clone(&base.policy),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            peers: Arc::clone(&base.peers),
+            transitions: Arc::clone(transitions),
+            decisions: Arc::clone(decisions),
+        }
+    }
+
     /// A job is submitted here.
-    pub(crate) fn submit(self: &Arc<Self>, submission: Submission, by: Actor) -> Result<Job> {
+    pub(crate) fn submit(&self, submission: Submission, by: Actor) -> Result<Job> {
         let within = submission.within.unwrap_or(WITHIN);
         if !(1..=LONGEST).contains(&within) {
             return Err(Error::Proposal(format!(
@@ -35,10 +80,10 @@ impl Core {
         // A repetition counts nothing.
         if let Some(job) = self.jobs.repeated(key.clone(), body)? {
             return match submission.approval {
-                Some(approval) if self.awaits_approval(&job) => {
+                Some(approval) if self.decisions.awaits_approval(&job) => {
                     let id = job.proposal.id;
                     self.propose_to_peers(&job);
-                    self.as_decided(id, self.approve(id, approval, by))
+                    self.as_decided(id, self.decisions.approve(id, approval, by))
                 }
                 _ => Ok(job),
             };
@@ -49,20 +94,20 @@ impl Core {
         };
         let compiled = self.programs.read(bundle).map_err(Error::Proposal)?;
         self.transitions.fits(&compiled).map_err(Error::Proposal)?;
-        if usize::from(compiled.parties()) > self.settings.names.len() {
+        if usize::from(compiled.parties()) > self.parties {
             return Err(Error::Proposal(format!(
                 "protocol \"{}\" has {} parties, and this service has {}",
                 compiled.protocol().name(),
                 compiled.parties(),
-                self.settings.names.len()
+                self.parties
             )));
         }
         let now = Timestamp::now();
         let takes = self.kept.find_taken(&compiled)?;
         self.kept.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
         let proposal = Proposal {
-            id: JobId::of(self.me(), cenote_service::random()?),
-            proposer: self.me(),
+            id: JobId::of(self.me, cenote_service::random()?),
+            proposer: self.me,
             parties: compiled.parties(),
             protocol: compiled.protocol().name().into(),
             program: compiled.named(),
@@ -87,7 +132,7 @@ impl Core {
         let policy = self.policy.read();
         let rules = match &approval {
             Some(_) => None,
-            None => self.rules_for(&policy, &proposal, &compiled),
+            None => self.decisions.rules_for(&policy, &proposal, &compiled),
         };
         let noted = self
             .jobs
@@ -95,13 +140,13 @@ impl Core {
         drop(policy);
         let noted = noted?.wait()?;
         let job = &noted.job;
-        if !noted.new && (approval.is_none() || !self.awaits_approval(job)) {
+        if !noted.new && (approval.is_none() || !self.decisions.awaits_approval(job)) {
             return Ok(noted.job);
         }
         self.propose_to_peers(job);
         let id = job.proposal.id;
         let decided = match approval {
-            Some(approval) => self.take_part(id, approval, by),
+            Some(approval) => self.decisions.take_part(id, approval, by),
             None => self.ruled(noted, &compiled),
         };
         self.as_decided(id, decided)
@@ -139,21 +184,15 @@ impl Core {
     }
 
     /// What follows from a proposal that was just noted.
-    fn ruled(self: &Arc<Self>, noted: Noted, compiled: &Compiled) -> Result<Job> {
+    fn ruled(&self, noted: Noted, compiled: &Compiled) -> Result<Job> {
         match noted.ruled {
-            None => self.rule(&noted.job, compiled),
+            None => self.decisions.rule(&noted.job, compiled),
             Some((_, None)) => Ok(noted.job),
             Some((_, Some(decided))) => {
-                self.decided(&decided);
+                self.decisions.decided(&decided);
                 Ok(decided)
             }
         }
-    }
-
-    /// Whether this party has not decided on a job yet.
-    pub(crate) fn awaits_approval(&self, job: &Job) -> bool {
-        let mine = job.decisions.get(usize::from(self.me()));
-        job.state.name() == StateName::Proposed && mine.is_some_and(Option::is_none)
     }
 
     /// Keeps a program, and those that unfinished jobs need.
@@ -163,7 +202,7 @@ impl Core {
     }
 
     /// A peer proposes a job.
-    pub(crate) fn hear_proposal(self: &Arc<Self>, from: u8, proposal: Proposal) {
+    pub(crate) fn hear_proposal(&self, from: u8, proposal: Proposal) {
         if proposal.proposer != from {
             return self.refuse(from, &proposal, "it is in another party's name");
         }
@@ -212,8 +251,8 @@ impl Core {
     }
 
     /// A peer's proposal, of which the program is here.
-    fn consider(self: &Arc<Self>, from: u8, proposal: Proposal, compiled: &Compiled) {
-        let there = || match usize::from(compiled.parties()) > self.settings.names.len() {
+    fn consider(&self, from: u8, proposal: Proposal, compiled: &Compiled) {
+        let there = || match usize::from(compiled.parties()) > self.parties {
             true => Err("it has more parties than this service".to_owned()),
             false => Ok(()),
         };
@@ -248,7 +287,7 @@ impl Core {
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
         let policy = self.policy.read();
-        let rules = self.rules_for(&policy, &proposal, compiled);
+        let rules = self.decisions.rules_for(&policy, &proposal, compiled);
         let noted = self
             .jobs
             .begin_propose(proposal.clone(), body, by, rules, Timestamp::now());
@@ -268,7 +307,7 @@ impl Core {
         for party in 0..proposal.parties {
             let early = self.peers.get(party).map(|peer| peer.known().take_early(id));
             for says in early.into_iter().flatten() {
-                self.hear(party, id, says);
+                self.decisions.hear(party, id, says);
             }
         }
     }
@@ -321,7 +360,7 @@ impl Core {
     }
 
     /// A piece of a program has come.
-    pub(crate) fn hear_piece(self: &Arc<Self>, from: u8, program: Digest, at: u64, of: u64, text: &str) {
+    pub(crate) fn hear_piece(&self, from: u8, program: Digest, at: u64, of: u64, text: &str) {
         let Some(peer) = self.peers.get(from) else { return };
         let piece = peer.known().piece(program, at, of, text);
         let (refused, why) = match piece {
@@ -345,9 +384,7 @@ impl Core {
             self.refuse(from, &proposal, &why);
         }
     }
-}
 
-impl Core {
     /// Sees that the program of an open job is there. One that a peer has proposed can be asked of it again; gives whether it is.
     pub(crate) fn awaits_program(&self, job: &Job) -> bool {
         let (program, proposer) = (job.proposal.program.digest, job.proposal.proposer);
@@ -366,7 +403,7 @@ impl Core {
     }
 
     /// A program has come that open jobs may have been without.
-    fn has_come(self: &Arc<Self>, compiled: &Compiled) {
+    fn has_come(&self, compiled: &Compiled) {
         let waiting = self.open.of_program(compiled.digest);
         if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
             return;
@@ -375,7 +412,7 @@ impl Core {
             return tracing::warn!(reason, "a program that open jobs need");
         }
         for job in waiting.into_iter().filter_map(|id| self.jobs.get(id).ok()) {
-            self.moves_on(&job);
+            self.decisions.moves_on(&job);
         }
     }
 }

@@ -1,19 +1,24 @@
 //! What a party has of a job that is done, and how it is recorded.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cenote::Output;
 use cenote::keeping::Share;
 use cenote::query::Answered;
-use cenote_service::job::{FailKind, Job, JobId};
-use cenote_service::{Error, Timestamp};
+use cenote_service::job::{FailKind, Gains, Job, JobId};
+use cenote_service::{Error, Jobs, ResultKey, Timestamp};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
+use crate::base::Base;
 use crate::compiled::Compiled;
-use crate::core::Core;
 use crate::failure::Fault;
+use crate::kept::KeptValues;
+use crate::monitor::Monitor;
+use crate::running_job::RunningJob;
+use crate::transitions::Transitions;
 
 /// How often a result is recorded again that could not be, and how long after.
 const FINISHES: usize = 60;
@@ -67,13 +72,33 @@ pub(crate) fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u
         .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))
 }
 
-impl Core {
+/// What records the outcomes of jobs. It has no lock of its own.
+pub(crate) struct Results {
+    jobs: Jobs,
+    key: Arc<ResultKey>,
+    kept: Arc<KeptValues>,
+    monitor: Arc<Monitor>,
+    transitions: Arc<Transitions>,
+}
+
+impl Results {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>) -> Self {
+        Results {
+            jobs: base.jobs.clone(),
+            key: Arc::clone(&base.key),
+            kept: Arc::clone(&base.kept),
+            monitor: Arc::clone(&base.monitor),
+            transitions: Arc::clone(transitions),
+        }
+    }
+
     /// Records what a run gave.
     pub(crate) fn record(
-        self: &Arc<Self>,
+        &self,
         job: &Job,
         compiled: &Compiled,
         result: JobResult,
+        running: &RunningJob,
     ) -> Result<(), Fault> {
         let id = job.proposal.id;
         let internal = |error: String| Fault::new(FailKind::Internal, error);
@@ -81,10 +106,19 @@ impl Core {
         let sealed = sealed.map_err(|error| internal(error.to_string()))?;
         let shares = self.kept.sealed_shares(job, &result.shares);
         let shares = shares.map_err(|error| internal(error.to_string()))?;
-        let finish = || {
-            let (sealed, shares) = (sealed.clone(), shares.clone());
-            self.jobs.finish(id, sealed, shares, Timestamp::now())
+        let warned = running.warned();
+        let gains = Gains {
+            outputs: sealed,
+            kept: shares,
+            warnings: warned.map_or_else(Vec::new, |warned| {
+                warned
+                    .warnings
+                    .iter()
+                    .map(|warning| warning.text.clone())
+                    .collect()
+            }),
         };
+        let finish = || self.jobs.finish(id, gains.clone(), Timestamp::now());
         let mut finished = finish();
         for _ in 0..FINISHES {
             match &finished {
@@ -101,6 +135,7 @@ impl Core {
                 let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
                 self.monitor
                     .done(compiled.size.ands, Duration::from_millis(after));
+                warned.inspect(|warned| warned.noted.store(true, Ordering::Relaxed));
                 self.transitions.changed(&done);
                 Ok(())
             }

@@ -8,17 +8,28 @@ use cenote::runner::Connections;
 use cenote_net::Threads;
 use cenote_service::job::{FailKind, JobId, Tried};
 use cenote_service::live::AlarmKind;
-use cenote_service::{Error, Pending, Timestamp};
+use cenote_service::{Error, Jobs, Pending, Timestamp};
 
+use crate::base::Base;
 use crate::compiled::Compiled;
-use crate::core::Core;
+use crate::compute::Sessions;
 use crate::failure::Fault;
 use crate::message::LEADER;
 use crate::message::Message;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
+use crate::peers::Peers;
+use crate::policy::PolicyInForce;
+use crate::programs::Programs;
 use crate::queue::{Limits, Waiting};
+use crate::results::Results;
 use crate::running_job::RunningJob;
-use crate::scheduler::RunGuard;
-use crate::transitions::failed;
+use crate::scheduler::{RunGuard, Scheduler};
+use crate::settings::Settings;
+use crate::stock::Stock;
+use crate::transitions::{Transitions, failed};
+use crate::unsettled::AgainstPeers;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
@@ -26,12 +37,49 @@ const LATE: Duration = Duration::from_secs(1);
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
 
-impl Core {
-    /// Begins what can begin.
-    pub(crate) fn start_jobs(self: &Arc<Self>) {
+/// What runs jobs. It has no lock of its own.
+pub(crate) struct Runs {
+    settings: Arc<Settings>,
+    jobs: Jobs,
+    policy: Arc<PolicyInForce>,
+    programs: Arc<Programs>,
+    data: Arc<OwnData>,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    against: Arc<AgainstPeers>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    stock: Arc<Stock>,
+    transitions: Arc<Transitions>,
+    sessions: Sessions,
+    pub(crate) results: Results,
+}
+
+impl Runs {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>) -> Self {
+        Runs {
+            settings: Arc::clone(&base.settings),
+            jobs: base.jobs.clone(),
+            policy: Arc::clone(&base.policy),
+            programs: Arc::clone(&base.programs),
+            data: Arc::clone(&base.data),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            against: Arc::clone(&base.against),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            stock: Arc::clone(&base.stock),
+            transitions: Arc::clone(transitions),
+            sessions: Sessions::new(base),
+            results: Results::new(base, transitions),
+        }
+    }
+
+    /// Begins what can begin. The service is there until all that has ended: it hears what peers say of it.
+    pub(crate) fn start_jobs(self: &Arc<Self>, service: &Arc<impl Send + Sync + 'static>) {
         loop {
             let next = self.scheduler.take_next(|queue| {
-                if self.me() != LEADER {
+                if self.settings.me != LEADER {
                     return queue.next_called();
                 }
                 // Who is lost after this has its jobs stopped: by then the scheduler says which.
@@ -42,7 +90,7 @@ impl Core {
             let Some((waiting, running, guard)) = next else {
                 return;
             };
-            self.launch(waiting, &running, guard);
+            self.launch(waiting, &running, (guard, Arc::clone(service)));
         }
     }
 
@@ -56,19 +104,24 @@ impl Core {
         hello.map(|hello| hello.limits)
     }
 
-    fn launch(self: &Arc<Self>, waiting: Waiting, running: &Arc<RunningJob>, guard: RunGuard) {
-        let (core, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
+    fn launch(
+        self: &Arc<Self>,
+        waiting: Waiting,
+        running: &Arc<RunningJob>,
+        guards: (RunGuard, Arc<impl Send + Sync + 'static>),
+    ) {
+        let (runs, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
-            let _guard = guard;
-            if catch_unwind(AssertUnwindSafe(|| core.run_job(&waiting, &running))).is_err() {
-                core.transitions.fail(
+            let _guards = guards;
+            if catch_unwind(AssertUnwindSafe(|| runs.run_job(&waiting, &running))).is_err() {
+                runs.transitions.fail(
                     id,
                     FailKind::Internal,
                     "the service failed; its log says where".into(),
                 );
             }
-            core.scheduler.finished(id);
-            core.against.look_back(&running);
+            runs.scheduler.finished(id);
+            runs.against.look_back(&running);
         };
         if let Err(error) = THREADS.start(body) {
             self.transitions.fail(
@@ -81,10 +134,10 @@ impl Core {
     }
 
     /// One run of a job, from its beginning to its end.
-    fn run_job(self: &Arc<Self>, waiting: &Waiting, running: &RunningJob) {
+    fn run_job(&self, waiting: &Waiting, running: &RunningJob) {
         let id = waiting.job;
         let mut on_shelf = None;
-        if self.me() == LEADER {
+        if self.settings.me == LEADER {
             on_shelf = self.stock.choose_shelf(waiting.wanted);
             let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
             running.begins(shelf);
@@ -124,7 +177,7 @@ impl Core {
                     on_shelf = self.stock.take_shelf(shelf);
                 }
                 running.still_runs()?;
-                self.compute(&job, met, running, on_shelf.as_ref())
+                self.sessions.compute(&job, met, running, on_shelf.as_ref())
             }))
         });
         let result = result.unwrap_or_else(|_| {
@@ -137,7 +190,7 @@ impl Core {
             if running.is_open() {
                 self.against.note_broken(id);
             }
-            self.record(&job, &compiled, result)
+            self.results.record(&job, &compiled, result, running)
         });
         if let Err(fault) = ended {
             self.run_failed(running, fault);
@@ -145,9 +198,9 @@ impl Core {
     }
 
     /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason.
-    fn run_failed(self: &Arc<Self>, running: &RunningJob, fault: Fault) {
+    fn run_failed(&self, running: &RunningJob, fault: Fault) {
         let id = running.job;
-        if fault.is_early || !running.is_open() {
+        if !running.is_open() {
             self.against.clear(id);
         }
         if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {

@@ -1,7 +1,7 @@
 //! A job that runs: how far it is, and what ends it early.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
@@ -9,6 +9,7 @@ use cenote_net::Closer;
 use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, JobId, Remote};
 use cenote_service::live::Running;
+use cenote_session::Warning;
 
 use crate::failure::Fault;
 
@@ -30,6 +31,8 @@ pub(crate) struct RunningJob {
     since: Timestamp,
     /// Whether a peer can have tried something in it that is not settled.
     open: AtomicBool,
+    /// What its session has warned of, once it is over.
+    warned: OnceLock<Warned>,
     done: AtomicU64,
     total: AtomicU64,
     /// When its progress is worth telling next.
@@ -37,6 +40,16 @@ pub(crate) struct RunningJob {
     end: Mutex<End>,
     /// Something was said that ends it.
     said: Condvar,
+}
+
+/// What a session has warned of.
+#[derive(Debug)]
+pub(crate) struct Warned {
+    /// The session's protocol.
+    pub(crate) protocol: String,
+    pub(crate) warnings: Vec<Warning>,
+    /// Whether the audit log has them.
+    pub(crate) noted: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -68,6 +81,7 @@ impl RunningJob {
             shelf,
             since: Timestamp::now(),
             open: AtomicBool::new(false),
+            warned: OnceLock::new(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
             next_word: Mutex::new(Instant::now() + WORDS),
@@ -88,6 +102,20 @@ impl RunningJob {
     /// Whether the parties have begun to compute and not ended in agreement.
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// Keeps what its session, of this protocol, has warned of.
+    pub(crate) fn keep_warnings(&self, protocol: &str, warnings: Vec<Warning>) {
+        self.warned.get_or_init(|| Warned {
+            protocol: protocol.to_owned(),
+            warnings,
+            noted: AtomicBool::new(false),
+        });
+    }
+
+    /// What its session has warned of, once it is over.
+    pub(crate) fn warned(&self) -> Option<&Warned> {
+        self.warned.get()
     }
 
     /// Ends the run in whatever it waits for; the first reason counts. Gives whether it has channels and so comes to an end: without them it goes no

@@ -2,13 +2,49 @@
 
 use std::sync::Arc;
 
+use cenote_service::Jobs;
 use cenote_service::job::{Remote, State, StateName};
 
-use crate::core::Core;
+use crate::base::Base;
+use crate::decisions::Decisions;
 use crate::message::{JobStatus, Message, STATUSES, VERSION};
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
 use crate::peer::Greeting;
+use crate::peers::Peers;
+use crate::scheduler::Scheduler;
+use crate::settings::Settings;
+use crate::stock::Stock;
+use crate::transitions::Transitions;
 
-impl Core {
+/// What tells peers where jobs stand, and hears where they do. It has no lock of its own.
+pub(crate) struct Statuses {
+    settings: Arc<Settings>,
+    jobs: Jobs,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    stock: Arc<Stock>,
+    transitions: Arc<Transitions>,
+    decisions: Arc<Decisions>,
+}
+
+impl Statuses {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>, decisions: &Arc<Decisions>) -> Self {
+        Statuses {
+            settings: Arc::clone(&base.settings),
+            jobs: base.jobs.clone(),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            stock: Arc::clone(&base.stock),
+            transitions: Arc::clone(transitions),
+            decisions: Arc::clone(decisions),
+        }
+    }
+
     /// The first words over a connection.
     pub(crate) fn greet(&self, peer: u8) {
         let Some(known) = self.peers.get(peer) else { return };
@@ -51,14 +87,14 @@ impl Core {
     }
 
     /// A peer says where a job stands there.
-    pub(crate) fn hear_status(self: &Arc<Self>, from: u8, status: &JobStatus) {
+    pub(crate) fn hear_status(&self, from: u8, status: &JobStatus) {
         let id = status.job;
         let known = match self.jobs.get(id) {
             Ok(job) => job,
             Err(cenote_service::Error::NoJob(_)) => {
                 if status.proposer == from {
                     self.peers.tell(from, &Message::Ask { job: id });
-                } else if status.proposer == self.me() {
+                } else if status.proposer == self.settings.me {
                     self.transitions.tell_end(from, id);
                 }
                 return;
@@ -74,14 +110,14 @@ impl Core {
         }
         if status.approved && known.state.name() == StateName::Proposed {
             let proposal = status.proposal;
-            self.hear(from, id, Remote::Approve { proposal });
+            self.decisions.hear(from, id, Remote::Approve { proposal });
         }
     }
 
     /// A peer asks to be asked.
-    pub(crate) fn hear_ask(self: &Arc<Self>, from: u8, id: cenote_service::job::JobId) {
+    pub(crate) fn hear_ask(&self, from: u8, id: cenote_service::job::JobId) {
         match self.jobs.get(id) {
-            Ok(job) if job.proposal.proposer != self.me() || from >= job.proposal.parties => {}
+            Ok(job) if job.proposal.proposer != self.settings.me || from >= job.proposal.parties => {}
             Ok(job) if matches!(job.state, State::Proposed) => {
                 let proposal = Box::new(job.proposal.clone());
                 self.peers.tell(from, &Message::Propose { proposal });

@@ -6,6 +6,7 @@ use cenote_service::audit::Actor;
 use cenote_service::job::{FailKind, Job, JobId, State, StateName, Verdict};
 use cenote_service::{Error, Jobs, Result, Timestamp};
 
+use crate::base::Base;
 use crate::compiled::Compiled;
 use crate::failure;
 use crate::kept::KeptValues;
@@ -20,18 +21,32 @@ use crate::stock::Stock;
 
 /// What moves jobs on. It has no lock of its own.
 pub(crate) struct Transitions {
-    pub(crate) me: u8,
-    pub(crate) jobs: Jobs,
-    pub(crate) programs: Arc<Programs>,
-    pub(crate) kept: Arc<KeptValues>,
-    pub(crate) data: Arc<OwnData>,
-    pub(crate) open: Arc<OpenJobs>,
-    pub(crate) peers: Arc<Peers>,
-    pub(crate) scheduler: Arc<Scheduler>,
-    pub(crate) stock: Arc<Stock>,
+    me: u8,
+    jobs: Jobs,
+    programs: Arc<Programs>,
+    kept: Arc<KeptValues>,
+    data: Arc<OwnData>,
+    open: Arc<OpenJobs>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    stock: Arc<Stock>,
 }
 
 impl Transitions {
+    pub(crate) fn new(base: &Base) -> Self {
+        Transitions {
+            me: base.settings.me,
+            jobs: base.jobs.clone(),
+            programs: Arc::clone(&base.programs),
+            kept: Arc::clone(&base.kept),
+            data: Arc::clone(&base.data),
+            open: Arc::clone(&base.open),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            stock: Arc::clone(&base.stock),
+        }
+    }
+
     /// A job has changed: what shows it is told, and what it held is freed if it has ended.
     pub(crate) fn changed(&self, job: &Job) {
         self.open.note(job);

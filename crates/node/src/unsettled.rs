@@ -2,8 +2,8 @@
 //! sessions told besides their outputs.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use cenote::PartyReport;
 use cenote_service::audit::{Actor, Event};
 use cenote_service::job::{Job, JobId, Tried, Unsettled};
 use cenote_service::live::AlarmKind;
@@ -26,6 +26,8 @@ fn bits_left(error_log2: f64, security: u16) -> Option<u16> {
 
 /// What is on record against peers. It has no lock of its own.
 pub(crate) struct AgainstPeers {
+    /// Something could not be recorded.
+    pub(crate) lost: AtomicBool,
     pub(crate) me: u8,
     pub(crate) database: Database,
     pub(crate) jobs: Jobs,
@@ -50,9 +52,14 @@ impl AgainstPeers {
             };
             let text = format!(
                 "{known}. A peer that cheats and falls silent before that shows leaves no more than this. No rule approves a job with party {party} \
-                 ({}) any more, and no job with it begins that this party has proposed; a person decides. Sessions of three parties that tell of no one party \
-                 stand in the way of jobs of three only.",
-                self.peers.name(party)
+                 ({}) any more{}, and no job with it begins that this party has proposed; a person decides. Sessions of three parties that tell of no one \
+                 party stand in the way of jobs of three only.",
+                self.peers.name(party),
+                if known.grave {
+                    ", no stock is made with it"
+                } else {
+                    ""
+                }
             );
             let grave = if known.grave { " --grave" } else { "" };
             let advice = format!(
@@ -62,6 +69,20 @@ impl AgainstPeers {
             );
             self.monitor
                 .alarm(AlarmKind::Unsettled, &party.to_string(), capital(text), &advice);
+        }
+    }
+
+    /// Why nothing is made in stock with the others among so many parties: a check has failed in a session with one of them, and nobody has settled it.
+    pub(crate) fn caught_among(&self, parties: u8) -> Option<String> {
+        if self.lost.load(Ordering::Relaxed) {
+            return Some("what is on record against peers could not be written".into());
+        }
+        match self.jobs.unsettled_among(parties) {
+            Ok(all) => all
+                .into_iter()
+                .find(|known| known.grave)
+                .map(|known| known.to_string()),
+            Err(error) => Some(format!("what is on record against peers cannot be read: {error}")),
         }
     }
 
@@ -86,8 +107,9 @@ impl AgainstPeers {
         }
     }
 
-    /// A job has run, and is recorded as it ended.
+    /// A job has run, is recorded as it ended, and holds nothing that others wait for.
     pub(crate) fn look_back(&self, running: &RunningJob) {
+        self.tell_warnings(running);
         if running.is_open() {
             self.look_at_unsettled();
         }
@@ -110,32 +132,34 @@ impl AgainstPeers {
             .hold_against(tried, parties, peer, event, Timestamp::now())
         {
             tracing::error!(%error, "what a session showed of a peer cannot be recorded");
+            self.lost.store(true, Ordering::Relaxed);
         }
         self.look_at_unsettled();
     }
 
-    /// What a session of a job told besides its outputs, which are known by now. Nothing that peers see may depend on its warnings: that this party has noticed something can
-    /// tell a cheater of its inputs.
-    pub(crate) fn note_report(&self, job: &Job, report: &PartyReport) {
-        let id = job.proposal.id;
-        let protocol = report.description.protocol.name();
-        for warning in &report.warnings {
+    /// Tells the operator what the session of a job has warned of. Of each protocol the latest warning of a kind stands.
+    fn tell_warnings(&self, running: &RunningJob) {
+        let id = running.job;
+        let Some(warned) = running.warned() else {
+            return;
+        };
+        let noted = warned.noted.load(Ordering::Relaxed);
+        for warning in &warned.warnings {
             let event = Event::Warned {
                 job: id,
-                warning: warning.clone(),
+                warning: warning.text.clone(),
             };
-            if let Err(error) = self.database.audit(Timestamp::now(), event) {
+            if !noted && let Err(error) = self.database.audit(Timestamp::now(), event) {
                 tracing::error!(job = %id, %error, "a warning cannot be noted in the audit log");
             }
             self.monitor.alarm(
                 AlarmKind::Warning,
-                protocol,
+                &format!("{} {}", warned.protocol, warning.kind.name()),
                 format!("Job {id}: {warning}."),
                 "Keep the log and the audit log, and find out what happened. Before you know, let no peer see that you were warned: that alone can tell a \
                  cheater something of your inputs.",
             );
         }
-        self.check_bound(job, report.description.error_log2);
     }
 
     /// Compares the bound of a session with what the job promises and with what this party's policy demands at the least. It is known to all parties.

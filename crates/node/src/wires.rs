@@ -59,6 +59,10 @@ pub trait Hear: Send + Sync {
 pub struct Facts {
     /// Whether it is there.
     pub link: LinkState,
+    /// Why it is down or refused.
+    pub reason: Option<String>,
+    /// When it is tried again, if this party is the one that dials.
+    pub again: Option<Timestamp>,
     /// Since when it stands so.
     pub since: Timestamp,
     /// Where the peer is, if this party dials it.

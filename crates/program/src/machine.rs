@@ -5,7 +5,7 @@ use std::ops::Range;
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun, as_bytes};
-use cenote_session::{AnyEngine, AnyWires, Costs, Error, Parties, Result, WireVector};
+use cenote_session::{AnyEngine, AnyWires, Costs, Error, Parties, Result, Warning, WireVector};
 
 /// A vector of wires that a [`Machine`] keeps.
 pub(crate) type Slot = usize;
@@ -45,7 +45,7 @@ pub(crate) trait Machine {
         f64::INFINITY
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         Vec::new()
     }
 }
@@ -227,7 +227,7 @@ impl Machine for Hosted {
         self.engine.computational_bits()
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         self.engine.warnings()
     }
 }

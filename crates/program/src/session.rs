@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_session::{AnyEngine, Costs, Engine, Parties, erased};
+use cenote_session::{AnyEngine, Costs, Engine, Parties, Warning, erased};
 
 use crate::choice::Plans;
 use crate::error::{Error, Misuse, Result};
@@ -257,7 +257,7 @@ impl Session {
     }
 
     /// What this party should know besides its outputs, in words.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<Warning> {
         self.0.core.borrow().machine.warnings()
     }
 

@@ -24,17 +24,17 @@ mod take;
 mod tries;
 mod unsettled;
 
+pub use cenote_api::view::{Decision, Kept, Verdict};
 pub use cenote_api::{Digest, JobId, StateName, check_kept_name};
 
 pub use binding::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
-pub use kept::Kept;
 pub use list::{Page, PageRequest};
 pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take};
 pub use propose::Noted;
-pub use result::Fetched;
+pub use result::{Fetched, Gains};
 pub use rule::Rules;
-pub use state::{Decision, FailKind, Failure, State, Verdict};
+pub use state::{FailKind, Failure, State};
 pub use step::{Job, Local, Remote, Step};
 pub(crate) use unsettled::MOST_TIMES;
 pub use unsettled::{Tried, Unsettled};

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+pub use cenote_api::view::{About, Alarm, AlarmKind, Data, LinkState, Peer, Revealed, Running, Stock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::audit::Actor;
 use crate::job::{Binding, JobId, Kept, Program, StateName, Unsettled};
-use crate::{Job, Result, Timestamp};
+use crate::{Job, Result};
 
 /// A service that is up. All calls may block; none waits for a peer.
 pub trait Live: Send + Sync {
-    /// Which party this is, and what it runs.
+    /// Which party this is, and what it runs. It takes no jobs while the database does not answer or a peer is away.
     fn about(&self) -> About;
 
     /// Submits a job here, and tells the other parties of it. The same text under the same idempotency key gives the same job.
@@ -100,27 +101,6 @@ pub trait Live: Send + Sync {
 
     /// What happens from now on.
     fn listen(&self) -> Listener;
-
-    /// Whether jobs can be taken: the database answers, and each peer that is needed is there. Says what is missing.
-    ///
-    /// # Errors
-    /// In words, what is not there.
-    fn ready(&self) -> std::result::Result<(), String>;
-}
-
-/// Which party a service is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct About {
-    /// Its number.
-    pub party: u8,
-    /// The names of all parties, in order.
-    pub parties: Vec<String>,
-    /// The version of the program.
-    pub version: String,
-    /// By what the others know it.
-    pub fingerprint: String,
-    /// Since when it is up.
-    pub since: Timestamp,
 }
 
 /// A job as it is submitted: what a job or query file says, without values.
@@ -180,136 +160,6 @@ pub struct Explained {
     pub job: String,
     /// The texts of the files that it names.
     pub files: BTreeMap<String, String>,
-}
-
-/// An output and who learns it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Revealed {
-    /// Its name.
-    pub name: String,
-    /// Bits of a value.
-    pub bits: u64,
-    /// Values.
-    pub values: u64,
-    /// The parties that learn it; none of one that is kept.
-    pub to: Vec<u8>,
-}
-
-/// Named data of this party.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Data {
-    /// Its name.
-    pub name: String,
-    /// Bytes of the file.
-    pub bytes: u64,
-    /// When it last changed.
-    pub changed: Timestamp,
-}
-
-/// Another party.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Peer {
-    /// Its number.
-    pub party: u8,
-    /// Its name.
-    pub name: String,
-    /// Where it is, if this party dials it.
-    pub address: Option<String>,
-    /// How the connection to it stands.
-    pub link: LinkState,
-    /// Since when it stands so.
-    pub since: Timestamp,
-    /// The version that it runs, once it has said.
-    pub version: Option<String>,
-    /// A message to it and back, in milliseconds, the last time.
-    pub round_trip: Option<f64>,
-    /// How far its clock is ahead of this one, in milliseconds, at least as far as the round trip lets that be known.
-    pub clock_ahead: Option<f64>,
-    /// Bytes sent to it and received from it since the service came up.
-    pub bytes: [u64; 2],
-}
-
-/// How the connection to a peer stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", rename_all = "kebab-case")]
-pub enum LinkState {
-    /// It is being made, or waited for, for the first time.
-    Connecting,
-    /// It is there.
-    Up,
-    /// It is not there.
-    Down {
-        /// Why.
-        reason: String,
-        /// When it is tried again, if this party is the one that dials.
-        again: Option<Timestamp>,
-    },
-    /// The peer is one with whom nothing can be done: another version, another key. It is tried again, seldom.
-    Refused {
-        /// Why.
-        reason: String,
-    },
-}
-
-/// Material of one kind.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Stock {
-    /// The protocol.
-    pub protocol: String,
-    /// What is counted, in words: triples, gates, circuits of a name.
-    pub kind: String,
-    /// How much there is that jobs can use.
-    pub amount: u64,
-    /// How much there should be.
-    pub target: u64,
-    /// Whether more of it is being made.
-    pub making: bool,
-}
-
-/// A job that runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Running {
-    /// The job.
-    pub job: JobId,
-    /// Since when.
-    pub since: Timestamp,
-    /// AND gates done.
-    pub done: u64,
-    /// Of so many.
-    pub total: u64,
-}
-
-/// What an operator should see to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Alarm {
-    /// Its kind.
-    pub kind: AlarmKind,
-    /// What it is about, in a sentence.
-    pub text: String,
-    /// What to do, in a sentence.
-    pub advice: String,
-    /// Since when.
-    pub since: Timestamp,
-}
-
-/// Kinds of alarms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AlarmKind {
-    /// A peer's cheating was detected.
-    Cheating,
-    /// A peer has been away for long.
-    PeerLost,
-    /// Material is far below its target.
-    StockLow,
-    /// The disk is nearly full, or cannot be written.
-    Disk,
-    /// Clocks differ.
-    Clock,
-    /// Sessions with a peer have begun and not ended in agreement, so often or so gravely that no rule approves a job with it.
-    Unsettled,
-    /// A session told of something besides its outputs.
-    Warning,
 }
 
 /// Counts since the service came up.

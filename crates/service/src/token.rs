@@ -12,8 +12,9 @@ mod secret;
 mod tokens;
 
 pub use cenote_api::Scope;
+pub use cenote_api::view::{TokenKind, TokenView};
 pub use secret::Secret;
-pub use tokens::{Described, Kind, Principal, Tokens};
+pub use tokens::{Principal, Tokens};
 
 #[cfg(test)]
 pub(crate) mod tests;

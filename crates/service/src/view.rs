@@ -1,14 +1,112 @@
-//! What callers of the interface get, made of what this crate knows.
+//! Jobs, as callers of the interface see them.
 
-mod fleet;
-mod job;
-mod kept;
-mod token;
+use cenote_api::view::{Explained, FileView, Input, JobPage, JobView, Keep, Take};
 
-/// The name of a value that is written as text.
-fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(text)) => text,
-        _ => String::new(),
+use crate::job::{self, Job, Source, State};
+use crate::live;
+
+impl From<Job> for JobView {
+    fn from(job: Job) -> Self {
+        let state = job.state.name().as_str().to_owned();
+        let (ended_by, failure, reason) = match job.state {
+            State::Declined { by, reason } => (Some(by), None, Some(reason)),
+            State::Failed(failure) => (
+                Some(failure.by),
+                Some(failure.kind.as_str().to_owned()),
+                Some(failure.reason),
+            ),
+            State::Cancelled { by } => (Some(by), None, None),
+            State::Proposed | State::Approved | State::Queued | State::Running | State::Done => {
+                (None, None, None)
+            }
+        };
+        let data = |name: &str| match &job.binding.iter().find(|bound| bound.input == name)?.source {
+            Source::Data(name) => Some(name.clone()),
+            Source::Posted => None,
+        };
+        let proposal = job.proposal;
+        JobView {
+            id: proposal.id.to_string(),
+            number: job.number,
+            state,
+            ended_by,
+            failure,
+            reason,
+            proposal: job.digest.to_string(),
+            proposer: proposal.proposer,
+            parties: proposal.parties,
+            protocol: proposal.protocol,
+            program_kind: proposal.program.kind,
+            program: proposal.program.digest.to_string(),
+            inputs: proposal
+                .inputs
+                .into_iter()
+                .map(|input| Input {
+                    data: data(&input.name),
+                    name: input.name,
+                    kind: input.kind,
+                    owner: input.owner,
+                })
+                .collect(),
+            takes: proposal.takes.into_iter().map(Take::from).collect(),
+            keeps: proposal.keeps.into_iter().map(Keep::from).collect(),
+            receivers: proposal.receivers,
+            statistical: proposal.security.statistical,
+            computational: proposal.security.computational,
+            deadline: proposal.deadline.millis(),
+            ands: proposal.estimate.ands,
+            bytes: proposal.estimate.bytes,
+            decisions: job.decisions,
+            created_at: job.created_at.millis(),
+            changed_at: job.changed_at.millis(),
+        }
+    }
+}
+
+impl From<job::Page> for JobPage {
+    fn from(page: job::Page) -> Self {
+        JobPage {
+            jobs: page.jobs.into_iter().map(JobView::from).collect(),
+            next: page.next,
+        }
+    }
+}
+
+impl From<live::Explained> for Explained {
+    fn from(explained: live::Explained) -> Self {
+        Explained {
+            summary: explained.summary,
+            outputs: explained.outputs,
+            job: explained.job,
+            files: explained
+                .files
+                .into_iter()
+                .map(|(name, text)| FileView {
+                    bytes: text.len() as u64,
+                    name,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<job::Take> for Take {
+    fn from(take: job::Take) -> Self {
+        Take {
+            input: take.input,
+            name: take.name,
+            job: take.job.to_string(),
+        }
+    }
+}
+
+impl From<job::Keep> for Keep {
+    fn from(keep: job::Keep) -> Self {
+        Keep {
+            output: keep.output,
+            name: keep.name,
+            kind: keep.kind,
+            days: keep.days,
+        }
     }
 }

@@ -7,7 +7,7 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
 
-use crate::{Costs, Result};
+use crate::{Costs, Result, Warning};
 
 /// A set of parties, such as those entitled to an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -221,8 +221,8 @@ pub trait Engine {
         f64::INFINITY
     }
 
-    /// What this party should know of the session besides its outputs, in words.
-    fn warnings(&self) -> Vec<String> {
+    /// What this party should know of the session besides its outputs.
+    fn warnings(&self) -> Vec<Warning> {
         Vec::new()
     }
 }

@@ -7,7 +7,7 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
 
-use crate::{Costs, Engine, Error, Parties, Result, WireVector};
+use crate::{Costs, Engine, Error, Parties, Result, Warning, WireVector};
 
 /// An engine, whatever its protocol is.
 pub type AnyEngine = Box<dyn Engine<Wires = AnyWires>>;
@@ -198,7 +198,7 @@ impl<E: Engine + 'static> Engine for Erased<E> {
         self.0.computational_bits()
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         self.0.warnings()
     }
 }

@@ -22,16 +22,17 @@ pub trait AlsoAgree {
 
     /// Terms that show more closely where two parties differ that differ in the term `differing`: compared next,
     /// and so on, at most eight times, until there are none.
-    fn finer(&self, differing: &str) -> Option<Terms>;
+    fn finer(&self, _differing: &str) -> Option<Terms> {
+        None
+    }
+
+    /// All have agreed: from here on peers may deviate from a protocol.
+    fn agreed(&self) {}
 }
 
 impl AlsoAgree for () {
     fn terms(&self) -> Terms {
         Terms::new()
-    }
-
-    fn finer(&self, _: &str) -> Option<Terms> {
-        None
     }
 }
 
@@ -74,8 +75,9 @@ pub(crate) fn handshake_as(
         Ok(name_of(&terms))
     });
     match &outcome {
+        Ok(_) => closer.agreed(),
         // Who differs is told so by the comparison itself.
-        Ok(_) | Err(Error::Net(NetError::Mismatch { .. })) => {}
+        Err(Error::Net(NetError::Mismatch { .. })) => {}
         Err(error) => {
             let code = error.reason().code();
             connections.iter_mut().for_each(|channel| channel.abort(code));
@@ -134,6 +136,7 @@ fn compare_closely(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use cenote_net::{ChannelOptions, Fingerprint, memory_pair};
@@ -173,6 +176,43 @@ mod tests {
             ),
             "{told:?}"
         );
+    }
+
+    /// Whether it was told that all have agreed.
+    #[derive(Default)]
+    struct Told(AtomicBool);
+
+    impl AlsoAgree for Told {
+        fn terms(&self) -> Terms {
+            Terms::new()
+        }
+
+        fn agreed(&self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// What peers did before that cannot have been an attack on a protocol.
+    #[test]
+    fn who_asks_is_told_that_all_have_agreed_only_if_they_have() {
+        let told = |here: &'static str, there: Option<&'static str>| {
+            let all = Connections::in_memory(&topology(), Duration::from_secs(20));
+            let [mut first, mut second] = <[Connections; 2]>::try_from(all).ok().unwrap();
+            let terms = |value: &str| vec![("circuit".to_owned(), value.to_owned())];
+            let told = Told::default();
+            std::thread::scope(|scope| {
+                scope.spawn(move || match there {
+                    Some(there) => drop(handshake(PartyId(1), &mut second, &terms(there), &())),
+                    None => drop(second),
+                });
+                let outcome = handshake(PartyId(0), &mut first, &terms(here), &told);
+                assert_eq!(outcome.is_ok(), told.0.load(Ordering::Relaxed));
+                outcome.is_ok()
+            })
+        };
+        assert!(told("adder", Some("adder")));
+        assert!(!told("adder", Some("multiplier")));
+        assert!(!told("adder", None));
     }
 
     /// The names of the sessions that party 0 has with a peer in the middle, and that peer with party 1, if the peer says in each what the other

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Channel, Error as NetError, PartyId, Step};
 
-use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result};
+use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result, Warning, WarningKind};
 
 /// What a session has cost so far, and why it is over once it is.
 #[derive(Debug, Default)]
@@ -21,11 +21,6 @@ impl Ledger {
     pub fn add_part(&mut self, phase: &'static str, time: Duration) {
         self.costs.add_phase(phase, time);
         self.parts += time;
-    }
-
-    /// Ends the session: later calls are refused with `reason`.
-    pub fn end(&mut self, reason: impl Into<String>) {
-        self.over = Some(reason.into());
     }
 }
 
@@ -45,8 +40,11 @@ pub trait Guarded: Engine + Sized {
         Ok(())
     }
 
-    /// Tells the peers that `error` ends the session, and wipes its secrets. Gives what tells most of the cause.
-    fn wipe(&mut self, error: Error) -> Error;
+    /// Tells the peers that `error` ends the session. Gives what tells most of the cause.
+    fn abort(&mut self, error: Error) -> Error;
+
+    /// Drops keys, material and channels of a session that is over.
+    fn clear(&mut self);
 
     /// Runs one call of the contract, and adds its time to the costs. A session that is over refuses it; any error but bad input
     /// ends the session.
@@ -68,10 +66,31 @@ pub trait Guarded: Engine + Sized {
             Err(error) if !matches!(error, Error::BadInput(_)) => error,
             other => return other,
         };
-        let error = self.wipe(error).with_checks(Self::CHECKS);
-        self.ledger().end(error.to_string());
+        let error = self.abort(error).with_checks(Self::CHECKS);
+        self.end(error.to_string());
         tracing::warn!(me = %self.me(), %error, "the session failed");
         Err(error)
+    }
+
+    /// Ends the session in agreement with the peers, which `farewell` reaches with them.
+    ///
+    /// # Errors
+    /// As [`Guarded::call`].
+    fn finish_after(
+        &mut self,
+        phase: &'static str,
+        farewell: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        self.call(phase, farewell)?;
+        self.end("the session is finished");
+        Ok(())
+    }
+
+    /// Notes what the session has cost, and drops what it has: later calls are refused with `reason`.
+    fn end(&mut self, reason: impl Into<String>) {
+        self.ledger().costs = self.costs();
+        self.clear();
+        self.ledger().over = Some(reason.into());
     }
 }
 
@@ -126,11 +145,12 @@ pub fn compare_digests(channels: &mut [&mut dyn Channel], step: Step, digest: &[
 }
 
 /// What party `me` of two should know if the other one cheated and the outputs are right nevertheless.
-pub fn cheated_warning(me: PartyId) -> String {
+pub fn cheated_warning(me: PartyId) -> Warning {
     let peer = PartyId(1 - me.0);
-    format!(
+    let text = format!(
         "{peer} cheated, and {me} noticed: the outputs are right all the same. Find out why before running again"
-    )
+    );
+    Warning::new(WarningKind::PeerCheated, text)
 }
 
 #[cfg(test)]

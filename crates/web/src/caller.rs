@@ -9,7 +9,7 @@ use std::time::Instant;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
-use cenote_service::token::{Kind, Principal, Scope};
+use cenote_service::token::{Principal, Scope, TokenKind};
 use cenote_service::{Error, Timestamp};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
@@ -26,7 +26,7 @@ pub(crate) const CSRF: &str = "x-csrf-token";
 pub(crate) struct Caller {
     pub(crate) principal: Principal,
     /// With which kind of token.
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     /// The token itself, to see later whether it is still valid.
     pub(crate) token: Zeroizing<String>,
 }
@@ -40,15 +40,15 @@ impl FromRequestParts<Arc<Site>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, site: &Arc<Site>) -> Answer<Self> {
         let (kind, text) = match bearer(&parts.headers)? {
-            Some(text) => (Kind::Bearer, text),
-            None => (Kind::Session, cookie(&parts.headers, site.names.cookie())?),
+            Some(text) => (TokenKind::Bearer, text),
+            None => (TokenKind::Session, cookie(&parts.headers, site.names.cookie())?),
         };
         let token = text.clone();
         let principal = site
             .enter(move |site| site.tokens.authenticate(kind, &token, Timestamp::now()))
             .await?;
         tracing::Span::current().record("caller", &principal.id);
-        if kind == Kind::Session {
+        if kind == TokenKind::Session {
             check_page(parts, site, &text)?;
         }
         if !site.rates.take(principal.counted_as(), Instant::now()) {

@@ -3,7 +3,6 @@
 use std::fmt::{Display, Write};
 use std::sync::atomic::Ordering;
 
-use cenote_service::Timestamp;
 use cenote_service::live::{AlarmKind, LinkState, Live};
 
 use crate::house::Site;
@@ -94,9 +93,8 @@ pub(crate) fn text(site: &Site) -> String {
 }
 
 fn process(text: &mut Text, live: &dyn Live) {
-    let up = Timestamp::now()
-        .millis()
-        .saturating_sub(live.about().since.millis());
+    let about = live.about();
+    let up = about.now.millis().saturating_sub(about.since.millis());
     text.one(
         "cenote_up_seconds",
         "gauge",
@@ -107,7 +105,7 @@ fn process(text: &mut Text, live: &dyn Live) {
         "cenote_ready",
         "gauge",
         "Whether jobs can be taken.",
-        u8::from(live.ready().is_ok()),
+        u8::from(about.not_ready.is_none()),
     );
 }
 
@@ -210,13 +208,13 @@ fn peers(text: &mut Text, live: &dyn Live) {
         "cenote_peer_sent_bytes_total",
         "counter",
         "Bytes sent to the peer.",
-        &|peer| Some(peer.bytes[0] as f64),
+        &|peer| Some(peer.sent as f64),
     );
     each(
         "cenote_peer_received_bytes_total",
         "counter",
         "Bytes received from the peer.",
-        &|peer| Some(peer.bytes[1] as f64),
+        &|peer| Some(peer.received as f64),
     );
 }
 

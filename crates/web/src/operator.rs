@@ -7,7 +7,7 @@ use std::path::Path;
 
 use cenote_api::{OPERATOR_TOKEN, read_operator_token};
 use cenote_service::audit::Actor;
-use cenote_service::token::{Kind, Scope};
+use cenote_service::token::{Scope, TokenKind};
 use cenote_service::{Error, Result, Timestamp, Tokens};
 use zeroize::Zeroizing;
 
@@ -20,7 +20,7 @@ pub(crate) fn keep(folder: &Path, tokens: &Tokens) -> Result<()> {
         reason: error.to_string(),
     };
     match read_operator_token(folder) {
-        Ok(text) => match tokens.authenticate(Kind::Bearer, &text, Timestamp::now()) {
+        Ok(text) => match tokens.authenticate(TokenKind::Bearer, &text, Timestamp::now()) {
             Ok(_) => return Ok(()),
             Err(Error::Token) => {}
             Err(error) => return Err(error),
@@ -51,7 +51,7 @@ pub(crate) fn keep(folder: &Path, tokens: &Tokens) -> Result<()> {
 pub(crate) fn login(folder: &Path, tokens: &Tokens) -> Result<Zeroizing<String>> {
     let now = Timestamp::now();
     let text = read_operator_token(folder).map_err(|_| Error::Token)?;
-    let operator = tokens.authenticate(Kind::Bearer, &text, now)?;
+    let operator = tokens.authenticate(TokenKind::Bearer, &text, now)?;
     let secret = tokens.create_login_of(&operator, now)?;
     Ok(Zeroizing::new(secret.reveal().to_owned()))
 }

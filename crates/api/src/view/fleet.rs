@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{JobId, Timestamp};
+
 /// Which party this is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct About {
     /// Its number.
@@ -15,15 +17,17 @@ pub struct About {
     /// The fingerprint of its key, by which the others know it.
     pub fingerprint: String,
     /// Since when it is up.
-    pub since: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub since: Timestamp,
     /// The time by its clock.
-    pub now: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub now: Timestamp,
     /// Why no jobs can be taken, if none can.
     pub not_ready: Option<String>,
 }
 
 /// Named data of this party.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Data {
     /// Its name.
@@ -31,7 +35,8 @@ pub struct Data {
     /// Bytes of the file.
     pub bytes: u64,
     /// When it last changed.
-    pub changed: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub changed: Timestamp,
 }
 
 /// Another party.
@@ -45,14 +50,16 @@ pub struct Peer {
     /// Where it is, if this party dials it.
     pub address: Option<String>,
     /// How the connection stands: `connecting`, `up`, `down`, or `refused` where the peer is one with whom nothing can be done.
-    #[cfg_attr(feature = "schema", schema(example = "up"))]
-    pub link: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String, example = "up"))]
+    pub link: LinkState,
     /// Why the connection is down or refused.
     pub reason: Option<String>,
     /// When it is tried again, if this party is the one that dials.
-    pub again: Option<u64>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub again: Option<Timestamp>,
     /// Since when it stands so.
-    pub since: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub since: Timestamp,
     /// The version that it runs, once it has said.
     pub version: Option<String>,
     /// A message to it and back, in milliseconds, the last time.
@@ -63,6 +70,20 @@ pub struct Peer {
     pub sent: u64,
     /// Bytes received from it.
     pub received: u64,
+}
+
+/// How the connection to a peer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkState {
+    /// It is being made, or waited for, for the first time.
+    Connecting,
+    /// It is there.
+    Up,
+    /// It is not there.
+    Down,
+    /// The peer is one with whom nothing can be done: another version, another key. It is tried again, seldom.
+    Refused,
 }
 
 /// What is on record against a peer.
@@ -78,7 +99,7 @@ pub struct Unsettled {
 }
 
 /// Material of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Stock {
     /// The protocol.
@@ -94,13 +115,15 @@ pub struct Stock {
 }
 
 /// A job that runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Running {
     /// The job.
-    pub job: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub job: JobId,
     /// Since when.
-    pub since: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub since: Timestamp,
     /// AND gates done.
     pub done: u64,
     /// Of so many.
@@ -108,15 +131,37 @@ pub struct Running {
 }
 
 /// What an operator should see to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Alarm {
     /// Its kind: cheating, peer-lost, stock-low, disk, clock, unsettled, warning.
-    pub kind: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub kind: AlarmKind,
     /// What it is about.
     pub text: String,
     /// What to do.
     pub advice: String,
     /// Since when.
-    pub since: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub since: Timestamp,
+}
+
+/// Kinds of alarms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlarmKind {
+    /// A peer's cheating was detected.
+    Cheating,
+    /// A peer has been away for long.
+    PeerLost,
+    /// Material is far below its target.
+    StockLow,
+    /// The disk is nearly full, or cannot be written.
+    Disk,
+    /// Clocks differ.
+    Clock,
+    /// Sessions with a peer have begun and not ended in agreement, so often or so gravely that no rule approves a job with it.
+    Unsettled,
+    /// A session told of something besides its outputs.
+    Warning,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Keep, Take};
+use crate::Timestamp;
 
 /// A job as this party sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,7 +55,7 @@ pub struct JobView {
     /// Bytes that a party sends, as the proposer estimates.
     pub bytes: u64,
     /// What each party has decided, by party.
-    pub decisions: Vec<Option<Decided>>,
+    pub decisions: Vec<Option<Decision>>,
     /// When this party learnt of it.
     pub created_at: u64,
     /// When its state last changed.
@@ -77,15 +78,27 @@ pub struct Input {
 }
 
 /// A party's decision.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Decided {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Decided))]
+pub struct Decision {
     /// `approve` or `decline`.
-    pub verdict: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub verdict: Verdict,
     /// Why, as it says.
     pub reason: String,
     /// When this party learnt of it.
-    pub at: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub at: Timestamp,
+}
+
+/// Approved or declined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The party takes part.
+    Approve,
+    /// It does not.
+    Decline,
 }
 
 /// Jobs, the newest first.
@@ -167,7 +180,7 @@ impl FilePart {
 }
 
 /// An output and who learns it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Revealed {
     /// Its name.

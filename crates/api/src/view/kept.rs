@@ -2,23 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{JobId, Timestamp};
+
 /// A value that is kept here: an output that nobody has learnt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Kept {
     /// Its name.
     pub name: String,
     /// The job that kept it.
-    pub job: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub job: JobId,
     /// Its type.
     #[serde(rename = "type")]
     pub kind: String,
     /// Bytes of this party's sealed share.
     pub bytes: u64,
     /// Since when it is kept, in milliseconds since 1970.
-    pub kept_at: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub kept_at: Timestamp,
     /// Until when, likewise.
-    pub expires_at: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub expires_at: Timestamp,
 }
 
 /// A kept value that a job takes as an input. Nobody learns it.

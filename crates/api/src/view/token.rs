@@ -1,8 +1,10 @@
 //! Tokens, sessions, and the audit log.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::Scope;
+use crate::{Scope, Timestamp};
 
 /// A token to be made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -68,27 +70,58 @@ pub struct Session {
     pub csrf: Option<String>,
 }
 
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenKind {
+    /// Sent with each call.
+    Bearer,
+    /// Exchanged for a session, once.
+    Login,
+    /// A browser's cookie.
+    Session,
+}
+
+impl TokenKind {
+    /// All of them.
+    pub const ALL: [TokenKind; 3] = [TokenKind::Bearer, TokenKind::Login, TokenKind::Session];
+
+    /// Its name as text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TokenKind::Bearer => "bearer",
+            TokenKind::Login => "login",
+            TokenKind::Session => "session",
+        }
+    }
+}
+
 /// A token as lists show it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TokenView {
     /// Its public name.
     pub id: String,
     /// What it is for: bearer, login, session.
-    pub kind: String,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub kind: TokenKind,
     /// What it was named.
     pub name: String,
     /// What it may do.
     #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
-    pub scopes: Vec<Scope>,
+    pub scopes: BTreeSet<Scope>,
     /// When it was made.
-    pub created_at: u64,
+    #[cfg_attr(feature = "schema", schema(value_type = u64))]
+    pub created_at: Timestamp,
     /// When it ends, if it does.
-    pub expires_at: Option<u64>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub expires_at: Option<Timestamp>,
     /// When it was revoked, or used up.
-    pub revoked_at: Option<u64>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub revoked_at: Option<Timestamp>,
     /// When it was used last, to a minute.
-    pub used_at: Option<u64>,
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u64>))]
+    pub used_at: Option<Timestamp>,
 }
 
 /// Lines of the audit log, the newest first.

@@ -7,7 +7,7 @@ use cenote_params::pool::tries_log2;
 use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Engine, Guarded, Parties, Result, WireVector, check_arrange, check_input, check_run,
+    Costs, Engine, Guarded, Parties, Result, Warning, WireVector, check_arrange, check_input, check_run,
     compare_digests, farewell,
 };
 
@@ -140,16 +140,13 @@ impl Engine for AuthenticatedEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("online", |this| {
+        self.finish_after("online", |this| {
             let (party, channel) = this.parts();
             party.settle(channel)?;
             party.supply.leave()?;
             party.keys.leave()?;
             farewell([channel], steps::FINISH)
-        })?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
+        })
     }
 
     fn costs(&self) -> Costs {
@@ -169,7 +166,7 @@ impl Engine for AuthenticatedEngine {
             .map_or(f64::INFINITY, |used| authenticated::primitives(&used).bits)
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         cenote_pool::kept::warning(self.ends).into_iter().collect()
     }
 }

@@ -130,7 +130,8 @@ impl<E: Engine + ?Sized> Stream<'_, E> {
         self.note.error_log2 = self.engine.error_bound().max(NO_ERROR_LOG2);
         self.note.bytes_sent = traffic.bytes_sent;
         self.note.bytes_received = traffic.bytes_received;
-        self.note.warnings = self.engine.warnings();
+        let warnings = self.engine.warnings().into_iter();
+        self.note.warnings = warnings.map(|warning| warning.text).collect();
         told(&self.note);
     }
 }

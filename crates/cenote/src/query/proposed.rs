@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use cenote_net::PartyId;
 use cenote_program::Tally;
 use cenote_query::Declared;
-use cenote_session::{Connections, Terms};
+use cenote_session::{AlsoAgree, Connections};
 use cenote_tables::Table;
 
 use super::file::QueryJob;
@@ -32,12 +32,11 @@ pub struct Proposed {
 }
 
 /// One run of it.
-#[derive(Debug)]
 pub struct Run<'a> {
     /// The party's tables; nothing for those of others.
     pub tables: &'a [Option<Table>],
     /// What else the parties compare before they compute.
-    pub also_agree: Terms,
+    pub also_agree: &'a (dyn AlsoAgree + Sync),
     /// How the parties are joined, for the report.
     pub transport: Transport,
     /// How long each phase of the session may take.

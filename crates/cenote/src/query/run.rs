@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cenote_net::{Budget, PartyId};
 use cenote_program::Tally;
 use cenote_query::{Error as QueryError, OwnInput};
-use cenote_session::{Connections, Terms, memory};
+use cenote_session::{AlsoAgree, Connections, memory};
 use cenote_tables::Table;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -190,7 +190,7 @@ fn run_task(seat: &Seat<'_>, part: &QueryPart) -> Result<Told> {
             start,
             phase_timeout: seat.phase_timeout(),
             transport: seat.transport(),
-            also_agree: Terms::new(),
+            also_agree: &(),
         };
         let job = Arc::clone(&planned.job);
         let held = party.run(planned, given, connections, &mut |done, total| {
@@ -293,7 +293,7 @@ pub fn run_party(
             start,
             phase_timeout: config.phase_timeout,
             transport: Transport::Tls,
-            also_agree: Terms::new(),
+            also_agree: &(),
         };
         let job = Arc::clone(&planned.job);
         party.run(planned, given, connections, progress)?.told(&job)
@@ -329,16 +329,16 @@ impl Held {
 }
 
 /// One party of a query.
-pub(super) struct Party {
+pub(super) struct Party<'a> {
     pub(super) me: PartyId,
     pub(super) start: Instant,
     pub(super) phase_timeout: Option<Duration>,
     pub(super) transport: Transport,
     /// What else the parties compare before they compute.
-    pub(super) also_agree: Terms,
+    pub(super) also_agree: &'a (dyn AlsoAgree + Sync),
 }
 
-impl Party {
+impl Party<'_> {
     pub(super) fn run(
         self,
         planned: Planned,
@@ -354,7 +354,8 @@ impl Party {
         let conversation = Conversation {
             me: self.me,
             demand: &demand,
-            terms: [job.terms(), self.also_agree].concat(),
+            terms: job.terms(),
+            also_agree: self.also_agree,
             phase_timeout: self.phase_timeout,
         };
         let run = Instant::now();

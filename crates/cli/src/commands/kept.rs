@@ -1,7 +1,6 @@
 //! `cenote kept`
 
 use cenote::{Error, Result};
-use cenote_api::Timestamp;
 use cenote_api::view;
 use cenote_api::{JobId, check_kept_name};
 use clap::Subcommand;
@@ -72,16 +71,15 @@ fn whole(service: &Service, name: &str, beginning: &str) -> Result<String> {
     let kept: Vec<view::Kept> = service.get("/api/v1/kept")?;
     let mut found = kept
         .into_iter()
-        .filter(|value| value.name == name && value.job.starts_with(beginning));
+        .filter(|value| value.name == name && value.job.to_string().starts_with(beginning));
     match (found.next(), found.next()) {
-        (Some(value), None) => Ok(value.job),
+        (Some(value), None) => Ok(value.job.to_string()),
         (None, _) => fault("no job that begins so has kept a value of this name here"),
         _ => fault("several jobs that begin so have kept a value of this name"),
     }
 }
 
 fn table(kept: &[view::Kept]) -> String {
-    let time = |millis: u64| Timestamp::from_millis(millis).to_string();
     let mut text = format!(
         "{:24}  {:32}  {:24}  {:24}  {:>11}  {}\n",
         "name", "job", "since", "until", "share bytes", "type"
@@ -91,8 +89,8 @@ fn table(kept: &[view::Kept]) -> String {
             "{:24}  {:32}  {:24}  {:24}  {:>11}  {}\n",
             value.name,
             value.job,
-            time(value.kept_at),
-            time(value.expires_at),
+            value.kept_at,
+            value.expires_at,
             value.bytes,
             printable(&value.kind)
         );

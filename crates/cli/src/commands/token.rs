@@ -114,12 +114,7 @@ impl Command for Token {
 }
 
 fn table(tokens: &[TokenView]) -> String {
-    let time = |millis: Option<u64>| {
-        millis.map_or_else(
-            || "never".into(),
-            |millis| Timestamp::from_millis(millis).to_string(),
-        )
-    };
+    let time = |time: Option<Timestamp>| time.map_or_else(|| "never".into(), |time| time.to_string());
     let mut text = format!(
         "{:16}  {:7}  {:24}  {:24}  {:24}  {}\n",
         "token", "for", "ends", "last used", "may", "name"
@@ -129,7 +124,7 @@ fn table(tokens: &[TokenView]) -> String {
         text += &format!(
             "{:16}  {:7}  {:24}  {:24}  {:24}  {}\n",
             token.id,
-            token.kind,
+            token.kind.as_str(),
             time(token.expires_at),
             time(token.used_at),
             scopes.join(","),

@@ -30,9 +30,8 @@ fn the_doctor_looks_at_a_service_that_is_up() {
         shown.ready = Err("West Bank is not there".into());
         shown.peers[0].clock_ahead = Some(-7000.0);
         shown.peers[0].version = Some("0.0.9".into());
-        shown.peers[1].link = LinkState::Refused {
-            reason: "it shows another key".into(),
-        };
+        shown.peers[1].link = LinkState::Refused;
+        shown.peers[1].reason = Some("it shows another key".into());
         shown.stock[0].amount = 5;
         shown.alarms = vec![Alarm {
             kind: AlarmKind::Cheating,

@@ -9,8 +9,8 @@ use cenote_params::pool::tries_log2;
 use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Engine, Guarded, Parties, Result, WireVector, cheated_warning, check_arrange, check_input,
-    check_owner, check_run, compare_digests, farewell,
+    Costs, Engine, Guarded, Parties, Result, Warning, WireVector, cheated_warning, check_arrange,
+    check_input, check_owner, check_run, compare_digests, farewell,
 };
 
 use super::JimuEngine;
@@ -159,15 +159,12 @@ impl Engine for JimuEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("online", |this| {
+        self.finish_after("online", |this| {
             let (side, channel) = this.parts();
             let mut of_pool = side.common_mut().maker().end()?;
             side.common().leave()?;
             farewell([channel, &mut *of_pool], steps::FINISH)
-        })?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
+        })
     }
 
     fn costs(&self) -> Costs {
@@ -187,7 +184,7 @@ impl Engine for JimuEngine {
             .map_or(f64::INFINITY, |used| computational::jimu(&used).bits)
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         let cheated = self.peer_cheated() || self.has_cheated;
         let ends = cenote_pool::kept::warning(self.ends);
         let cheated = cheated.then(|| cheated_warning(self.me));

@@ -6,8 +6,8 @@ use cenote_params::computational;
 use cenote_params::lego::Account;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Demand, Engine, Error, Guarded, Parties, Result, WireVector, cheated_warning, check_arrange,
-    check_input, check_owner, check_run, compare_digests,
+    Costs, Demand, Engine, Error, Guarded, Parties, Result, Warning, WireVector, cheated_warning,
+    check_arrange, check_input, check_owner, check_run, compare_digests,
 };
 
 use super::{LegoEngine, count};
@@ -195,10 +195,7 @@ impl Engine for LegoEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("online", Self::farewell)?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
+        self.finish_after("online", Self::farewell)
     }
 
     fn error_bound(&self) -> f64 {
@@ -211,7 +208,7 @@ impl Engine for LegoEngine {
         self.account.as_ref().map_or(f64::INFINITY, work)
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<Warning> {
         let warning = self.peer_cheated().then(|| cheated_warning(self.me));
         warning.into_iter().collect()
     }

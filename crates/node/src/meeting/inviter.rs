@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 use cenote::Identity;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::code::{Nonce, code, commitment, equal, nonce};
+use super::code::{commitment, equal, nonce};
+use super::invitation::Invitation;
+use super::met::{Met, conclude};
 use super::timed::Timed;
 use super::words::{AllShown, Answer, Joining, Shown, Told, Written, bytes, hear, lost, say};
-use super::{Invitation, Met};
 use crate::Error;
-use crate::founding::{Founding, Member, check_name, listen};
+use crate::founding::{Founding, check_name, listen};
 
 /// How long one who has connected may take to say who it is.
 const GREETING: Duration = Duration::from_secs(10);
@@ -242,34 +243,4 @@ pub(crate) fn greet(
     let mut line = BufReader::new(StreamOwned::new(connection, Timed::new(stream, by)));
     let joining = hear(&mut line)?;
     Ok((line, joining))
-}
-
-/// Checks all nonces against their commitments, and gives the parties and the code.
-pub(crate) fn conclude(all: &[Told], shown: &AllShown) -> Result<(Vec<Member>, String), Error> {
-    if all.len() != shown.nonces.len() {
-        return Err(lost("it says what is not understood"));
-    }
-    let mut parties: Vec<(Member, Nonce)> = Vec::new();
-    for (told, text) in all.iter().zip(&shown.nonces) {
-        let fingerprint = told
-            .fingerprint
-            .parse()
-            .map_err(|_| lost("it says what is not understood"))?;
-        let nonce = bytes(text)?;
-        if !equal(&commitment(&fingerprint, &nonce), &bytes::<32>(&told.commitment)?) {
-            return Err(Error::Settings(format!(
-                "{} shows another number than it has committed itself to: somebody stands between you; begin anew",
-                told.name.escape_debug()
-            )));
-        }
-        check_name(&told.name)?;
-        let member = Member {
-            name: told.name.clone(),
-            address: told.address.clone(),
-            fingerprint,
-        };
-        parties.push((member, nonce));
-    }
-    let code = code(&parties);
-    Ok((parties.into_iter().map(|(member, _)| member).collect(), code))
 }

@@ -12,10 +12,10 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
 use super::code::{commitment, equal, nonce};
-use super::inviter::conclude;
+use super::invitation::Invitation;
+use super::met::{Met, conclude};
 use super::timed::Timed;
 use super::words::{AllShown, Answer, Joining, Shown, Told, Written, bytes, hear, lost, say};
-use super::{Invitation, Met};
 use crate::Error;
 use crate::founding::Founding;
 

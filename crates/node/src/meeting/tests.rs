@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use cenote::PartyConfig;
 
 use super::code::{Nonce, code, commitment, nonce};
-use super::inviter::{conclude, greet};
+use super::inviter::greet;
+use super::met::conclude;
 use super::words::{AllShown, Answer, Told, say};
 use super::*;
 use crate::founding::{Founding, Member};

@@ -280,6 +280,9 @@ impl Stock {
             .memory_bytes(runs, PartyId(self.me))
             .map_err(of_order)?;
         let parties = target.kind.protocol().parties();
+        if let Some(caught) = self.against.caught_among(parties) {
+            return Err(caught);
+        }
         let mut state = stock.state();
         state.pace[kind].may_begin()?;
         if state.making.is_some() || state.busy[usize::from(shelf)] {
@@ -411,7 +414,6 @@ impl Stock {
         let pace = &mut state.pace[kind];
         match &made {
             Ok(Ok(())) => pace.made(order.runs, took),
-            Ok(Err(error)) if failure::kind(error) == FailKind::Cheating => pace.ended = true,
             _ => pace.cut(),
         }
         let cuts = pace.cuts;
@@ -466,7 +468,7 @@ impl Stock {
             AlarmKind::Cheating,
             &format!("stock {who}"),
             format!("In making stock for protocol {name} {who} deviated from the protocol: {error}."),
-            "Nothing was revealed, and no more of this stock is made until the service is restarted. Find out with the others what happened.",
+            "Nothing was revealed, and no stock is made with them before `cenote peer settle`. Find out with the others what happened.",
         );
     }
 }

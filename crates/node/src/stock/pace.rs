@@ -29,8 +29,6 @@ pub(super) struct Pace {
     pub(super) again: Option<Instant>,
     /// Since when it is low.
     pub(super) low: Option<Instant>,
-    /// A check has failed.
-    pub(super) ended: bool,
 }
 
 impl Pace {
@@ -67,7 +65,6 @@ impl Pace {
     /// Whether something may be begun.
     pub(super) fn may_begin(&self) -> Result<(), String> {
         match self.again {
-            _ if self.ended => Err("a check has failed".into()),
             Some(again) if again > Instant::now() => Err("it has failed a moment ago".into()),
             _ => Ok(()),
         }

@@ -54,8 +54,8 @@ fn a_beginning_that_is_lost_is_told_again() {
     world.hub.meddle(None);
     until("it is done", || {
         let core = &world.node(0).core;
-        core.tell_statuses(1);
-        core.tell_statuses(2);
+        core.statuses.tell_statuses(1);
+        core.statuses.tell_statuses(2);
         world.job(0, id).state == State::Done
     });
     world.verify();
@@ -312,7 +312,10 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
     until("it is stopped", || running.stopped().is_some());
     assert_eq!(running.stopped().expect("stopped").0, FailKind::Deadline);
     let compiled = core.programs.of_job(&job).expect("a program");
-    let recorded = core.record(&job, &compiled, JobResult::learnt(b"learnt"));
+    let recorded = core
+        .runs
+        .results
+        .record(&job, &compiled, JobResult::learnt(b"learnt"), &running);
     assert!(recorded.is_ok());
     assert_eq!(world.job(1, id).state, State::Done);
     let learnt = world.node(1).fetch(id, "key", person()).expect("a result");
@@ -379,7 +382,7 @@ fn what_was_recorded_later_than_anybody_waited_for_it_goes_on() {
     let jobs = world.node(0).jobs();
     world.record_queued(ran, early);
     jobs.start(ran, early).expect("started");
-    world.node(0).core.tell_again();
+    world.node(0).core.clock.tell_again();
     world.wait_for(waits, StateName::Proposed);
     let state = world.job(0, ran).state;
     assert!(

@@ -227,7 +227,7 @@ fn each_submitter_has_idempotency_keys_of_its_own() {
     }
     // The digest by which a repetition is known tells nothing to whoever has a copy of the record.
     let submission = world.submission("add8", "1");
-    let body = |party: u8| world.node(party).core.body(&submission, 1);
+    let body = |party: u8| world.node(party).core.proposals.body(&submission, 1);
     assert_eq!(body(0), body(0));
     assert_ne!(body(0), body(1));
 }
@@ -242,7 +242,8 @@ fn an_approval_that_is_refused_leaves_the_values_of_one_that_may_have_taken_effe
     let digest = core.data.posted.put(id, &of_before).expect("kept");
     let mut wrong = with_values(&[("x", "2")]);
     wrong.binding.clear();
-    core.take_part(id, wrong, person())
+    core.decisions
+        .take_part(id, wrong, person())
         .expect_err("no source for its input");
     let given = core.data.posted.take(id, Some(digest)).expect("there");
     assert_eq!(given["x"].as_str(), "1");

@@ -10,11 +10,8 @@ use super::world::{ALL, World, until};
 /// What `me` shows of `peer` where nothing can be done with it.
 fn refusal(world: &World, me: u8, peer: u8) -> Option<String> {
     let peers = world.node(me).peers();
-    let link = peers.into_iter().find(|known| known.party == peer)?.link;
-    match link {
-        LinkState::Refused { reason } => Some(reason),
-        _ => None,
-    }
+    let shown = peers.into_iter().find(|known| known.party == peer)?;
+    shown.reason.filter(|_| shown.link == LinkState::Refused)
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn jobs_run_over_sockets_and_a_lost_peer_fails_none_that_waits() {
     assert!(
         peers
             .iter()
-            .all(|peer| peer.link == LinkState::Up && peer.bytes[0] > 0),
+            .all(|peer| peer.link == LinkState::Up && peer.sent > 0),
         "{peers:?}"
     );
 

@@ -3,10 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cenote_net::{Closer, Label, Step};
+use cenote_net::{Closer, Label, Step, step};
 use cenote_service::job::{FailKind, JobId, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
+use cenote_session::{Warning, WarningKind};
 use cenote_testkit::{Adversary, Gate, Perturbation, Target as Position};
+
+use crate::running_job::RunningJob;
 
 use super::world::{ALL, PATIENCE, World, person, until, with_data};
 
@@ -301,6 +304,51 @@ fn what_a_session_warns_of_reaches_the_operator() {
     }
     assert_eq!(tries.count(), 1);
     world.verify();
+}
+
+/// A party who is gone while the parties compare what they are to do has tried nothing; one who is gone a message later may have.
+#[test]
+fn who_is_gone_before_all_have_agreed_has_had_no_try() {
+    let world = World::new(3, ALL);
+    let tries = spoil(&world, step::AGREE.code, How::HangsUp);
+    let id = propose(&world, "early");
+    for party in 0..2 {
+        until("it has failed", || {
+            world.node(party).jobs().get(id).is_ok() && !world.job(party, id).state.name().is_open()
+        });
+    }
+    wait_idle(&world);
+    assert_eq!(tries.count(), 1);
+    for party in 0..2 {
+        assert_eq!(world.node(party).jobs().unsettled().expect("read"), []);
+    }
+    world.verify();
+}
+
+#[test]
+fn a_warning_of_a_cheater_stands_beside_later_ones() {
+    let world = World::new(2, ALL);
+    let core = &world.node(0).core;
+    let warned = |number: u8, warnings: &[(WarningKind, &str)]| {
+        let running = RunningJob::new(JobId::of(0, [number; 15]), 2, None);
+        let warnings = warnings.iter().map(|(kind, text)| Warning::new(*kind, *text));
+        running.keep_warnings("jimu", warnings.collect());
+        core.against.look_back(&running);
+    };
+    let (cheated, unfinished) = (WarningKind::PeerCheated, WarningKind::NoAgreement);
+    warned(1, &[(cheated, "party 1 cheated"), (unfinished, "no farewell")]);
+    warned(2, &[(unfinished, "no farewell again")]);
+    let texts: Vec<String> = core
+        .monitor
+        .alarms()
+        .into_iter()
+        .map(|alarm| alarm.text)
+        .collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains("party 1 cheated")));
+    assert!(texts.iter().any(|text| text.contains("no farewell again")));
+    let log = std::fs::read_to_string(world.node(0).database().audit_file()).expect("a log");
+    assert_eq!(log.matches("\"event\":\"warned\"").count(), 3);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::message::Message;
 /// Party 0 says again and again where its jobs stand, until all parties know these.
 fn wait_known(world: &World, ids: &[JobId]) {
     until("all are known", || {
-        world.node(0).core.tell_again();
+        world.node(0).core.clock.tell_again();
         std::thread::sleep(Duration::from_millis(100));
         let are_known = |party| {
             let jobs = world.node(party).jobs();
@@ -176,9 +176,9 @@ fn a_job_that_waits_already_is_not_lined_up_again() {
     jobs.propose(proposal, body, person(), early).expect("recorded");
     world.record_queued(id, early);
 
-    core.look_at_record().expect("looked at");
+    core.clock.look_at_record().expect("looked at");
     assert!(core.scheduler.queue().has(id) && core.scheduler.wait_for_start(Duration::ZERO));
-    core.look_at_record().expect("looked at");
+    core.clock.look_at_record().expect("looked at");
     assert!(core.scheduler.queue().has(id) && !core.scheduler.wait_for_start(Duration::ZERO));
 }
 

@@ -295,14 +295,9 @@ impl Wires for Wire {
         let pair = (self.party.min(peer), self.party.max(peer));
         let up = state.ears.contains_key(&peer) && !state.cut.contains(&pair);
         Facts {
-            link: if up {
-                LinkState::Up
-            } else {
-                LinkState::Down {
-                    reason: "it is not there".into(),
-                    again: None,
-                }
-            },
+            link: if up { LinkState::Up } else { LinkState::Down },
+            reason: (!up).then(|| "it is not there".into()),
+            again: None,
             since: Timestamp::now(),
             address: None,
             round_trip: up.then_some(0.0),

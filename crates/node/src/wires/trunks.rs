@@ -127,16 +127,16 @@ impl Wires for Wire {
         };
         let since = Timestamp::from_millis(millis(facts.since));
         let address = self.addresses.iter().find(|(party, _)| *party == peer);
+        let (link, reason, again) = match facts.state {
+            TrunkState::Connecting => (LinkState::Connecting, None, None),
+            TrunkState::Up => (LinkState::Up, None, None),
+            TrunkState::Down { reason, again } => (LinkState::Down, Some(reason), again),
+            TrunkState::Refused { reason } => (LinkState::Refused, Some(reason), None),
+        };
         Facts {
-            link: match facts.state {
-                TrunkState::Connecting => LinkState::Connecting,
-                TrunkState::Up => LinkState::Up,
-                TrunkState::Down { reason, again } => LinkState::Down {
-                    reason,
-                    again: again.map(|again| since.after(again)),
-                },
-                TrunkState::Refused { reason } => LinkState::Refused { reason },
-            },
+            link,
+            reason,
+            again: again.map(|again| since.after(again)),
             since,
             // The higher number dials.
             address: address.and_then(|(party, address)| address.clone().filter(|_| *party < self.me.0)),

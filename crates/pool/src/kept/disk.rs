@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cenote_primitives::Block;
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Result, Warning, WarningKind};
 use cenote_store::{Hold, ItemId, Living};
 
 use super::identity::Held;
@@ -213,12 +213,13 @@ fn sum(left: &Spent, right: &Spent) -> Spent {
 }
 
 /// What people should know if so many pools ended with a check that failed or was cut off.
-pub fn warning(ends: u32) -> Option<String> {
+pub fn warning(ends: u32) -> Option<Warning> {
     (ends > 0).then(|| {
-        format!(
+        let text = format!(
             "{ends} times a check of gadgets failed, or a party was gone in the middle of it, and the pool was given up: if that happens \
              again and again, the peer is trying to cheat"
-        )
+        );
+        Warning::new(WarningKind::ChecksCutOff, text)
     })
 }
 

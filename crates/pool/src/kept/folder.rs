@@ -78,7 +78,11 @@ impl<Sizes> Found<Sizes> {
                     found.notes.push(living);
                     continue;
                 }
-                None => continue,
+                None => {
+                    tracing::info!(pool = %item.id, "a pool of another version of Cenote is given up");
+                    found.gone.push(living);
+                    continue;
+                }
             };
             if !identity.is_for(keep.security(), keep.garbler()) {
                 continue;

@@ -1,7 +1,7 @@
 //! What a service that is up says of itself.
 
 use cenote::{Error, Result};
-use cenote_api::view::{About, Alarm, AuditVerified, Peer, Stock};
+use cenote_api::view::{About, Alarm, AuditVerified, LinkState, Peer, Stock};
 
 use super::Findings;
 use cenote_console::service::{Service, printable};
@@ -62,14 +62,14 @@ fn peers(service: &Service, findings: &mut Findings) -> Result<()> {
     for peer in peers {
         let name = printable(&peer.name);
         let reason = printable(peer.reason.as_deref().unwrap_or("it has not connected yet"));
-        match peer.link.as_str() {
-            "up" => findings.well("peer", format!("{name} is connected")),
-            "refused" => findings.fault(
+        match peer.link {
+            LinkState::Up => findings.well("peer", format!("{name} is connected")),
+            LinkState::Refused => findings.fault(
                 "peer",
                 format!("{name} is refused: {reason}"),
                 "compare fingerprints, versions and the names of the parties with its operator",
             ),
-            _ => findings.fault(
+            LinkState::Connecting | LinkState::Down => findings.fault(
                 "peer",
                 format!("{name} is not connected: {reason}"),
                 "ask its operator whether its service runs, and whether a firewall is between",

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
-use super::{JobId, Jobs, Proposal};
+use super::{JobId, Jobs, Kept, Proposal};
 use crate::audit::{Actor, Event};
 use crate::database::{Row, Transaction, Value};
 use crate::seal::Sealed;
@@ -20,24 +18,6 @@ macro_rules! columns {
     () => {
         "name, job, kind, bytes, kept_at, expires_at"
     };
-}
-
-/// A kept value, without what is in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Kept {
-    /// Its name.
-    pub name: String,
-    /// The job that kept it.
-    pub job: JobId,
-    /// Its type, as programs write it.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Bytes of this party's sealed share.
-    pub bytes: u64,
-    /// Since when it is kept.
-    pub kept_at: Timestamp,
-    /// Until when.
-    pub expires_at: Timestamp,
 }
 
 impl Jobs {

@@ -22,18 +22,23 @@ pub struct Fetched {
     pub until: Timestamp,
 }
 
+/// What a party has of a job that is done.
+#[derive(Debug, Clone, Default)]
+pub struct Gains {
+    /// What it learns, if it does.
+    pub outputs: Option<Sealed>,
+    /// Its share of each value that the proposal keeps, in its order.
+    pub kept: Vec<Sealed>,
+    /// What the session warned of, for the audit log.
+    pub warnings: Vec<String>,
+}
+
 impl Jobs {
-    /// The job is done, with outputs for this party or without, and with this party's share of each value that the proposal keeps, in its order.
+    /// The job is done.
     ///
     /// # Errors
-    /// Those of [`Job::step`]; [`Error::Keeps`] where `kept` has not one for each.
-    pub fn finish(
-        &self,
-        id: JobId,
-        outputs: Option<Sealed>,
-        kept: Vec<Sealed>,
-        now: Timestamp,
-    ) -> Result<Job> {
+    /// Those of [`Job::step`]; [`Error::Keeps`] where there is not one share for each value that is kept.
+    pub fn finish(&self, id: JobId, gains: Gains, now: Timestamp) -> Result<Job> {
         let (me, expires) = (self.settings.me, now.after(self.settings.keep_results));
         self.database.write(move |transaction| {
             let job = row::get(transaction.connection(), id)?;
@@ -45,10 +50,14 @@ impl Jobs {
                 &Actor::Service,
                 now,
             )?;
-            if let Some(outputs) = outputs {
+            if let Some(outputs) = gains.outputs {
                 keep(transaction, id, &outputs, expires)?;
             }
-            kept::keep(transaction, &job.proposal, &kept, now)?;
+            kept::keep(transaction, &job.proposal, &gains.kept, now)?;
+            // With the rest: how long a job takes to end does not tell whether its session warned.
+            for warning in gains.warnings {
+                transaction.audit(now, &Event::Warned { job: id, warning })?;
+            }
             Ok(job)
         })
     }

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::StateName;
-use crate::Timestamp;
 
 /// Where a job stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,27 +47,6 @@ impl State {
             State::Cancelled { .. } => StateName::Cancelled,
         }
     }
-}
-
-/// Approved or declined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The party takes part.
-    Approve,
-    /// It does not.
-    Decline,
-}
-
-/// A party's decision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decision {
-    /// What it decided.
-    pub verdict: Verdict,
-    /// Why, as it says.
-    pub reason: String,
-    /// When this party learnt of it.
-    pub at: Timestamp,
 }
 
 /// Why a job failed.

@@ -93,7 +93,7 @@ fn a_job_goes_its_way(mut world: World) {
     assert_eq!(hear_approvals(&jobs, 1).state, State::Approved);
     assert_eq!(jobs.queue(id, at(4)).expect("queued").state, State::Queued);
     assert_eq!(jobs.start(id, at(5)).expect("runs").state, State::Running);
-    let done = jobs.finish(id, None, vec![], at(6)).expect("done");
+    let done = jobs.finish(id, Gains::default(), at(6)).expect("done");
     assert_eq!(done.state, State::Done);
     assert_eq!((done.created_at, done.changed_at), (at(0), at(6)));
     assert_eq!(done.binding, binding());
@@ -190,7 +190,7 @@ fn what_was_running_has_failed_after_a_restart(mut world: World) {
     before.queue(second, at(4)).expect("queued");
     let third = run(&before, 3);
     let fourth = run(&before, 4);
-    before.finish(fourth, None, vec![], at(6)).expect("done");
+    before.finish(fourth, Gains::default(), at(6)).expect("done");
     drop(before);
     world.reopen();
     let jobs = jobs(&world);
@@ -223,7 +223,7 @@ fn a_job_ends_by_its_deadline(world: World) {
     let proposed = propose(&jobs, 1);
     let running = run(&jobs, 2);
     let done = run(&jobs, 3);
-    jobs.finish(done, None, vec![], at(6)).expect("done");
+    jobs.finish(done, Gains::default(), at(6)).expect("done");
     assert_eq!(jobs.expire(at(99_999)).expect("looked"), []);
     let expired = jobs.expire(at(100_000)).expect("looked");
     let expired: Vec<JobId> = expired.iter().map(|job| job.proposal.id).collect();
@@ -235,7 +235,7 @@ fn a_job_ends_by_its_deadline(world: World) {
         "{state:?}"
     );
     // What runs may have learnt its outputs.
-    jobs.finish(running, None, vec![], at(100_000)).expect("done");
+    jobs.finish(running, Gains::default(), at(100_000)).expect("done");
     assert_eq!(jobs.expire(at(100_001)).expect("looked"), []);
 }
 
@@ -245,7 +245,7 @@ fn a_refused_step_changes_nothing(world: World) {
     let before = (jobs.get(id).expect("there"), world.log());
     let errors = [
         jobs.start(id, at(1)),
-        jobs.finish(id, None, vec![], at(1)),
+        jobs.finish(id, Gains::default(), at(1)),
         jobs.hear(id, 0, Remote::Cancel, at(1)),
         jobs.hear(id, 3, Remote::Cancel, at(1)),
         jobs.hear(id, 1, approval(2), at(1)),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use cenote_api::view;
 use serde::Serialize;
 
 use super::JobId;
@@ -55,6 +56,16 @@ impl Unsettled {
     /// Whether that is too much for a rule, where so many times are.
     pub fn is_too_much(&self, most: u64) -> bool {
         self.grave || self.times >= most
+    }
+}
+
+impl From<Unsettled> for view::Unsettled {
+    fn from(known: Unsettled) -> Self {
+        view::Unsettled {
+            party: known.peer,
+            times: known.times,
+            grave: known.grave,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::{Described, Kind, Principal, Scope};
+use super::{Principal, Scope, TokenKind, TokenView};
 use crate::audit::{Actor, Event};
 use crate::database::{Connection, Row, Transaction, Value};
 use crate::{Error, Result, Timestamp, random};
@@ -40,14 +40,14 @@ pub(super) use columns;
 /// A token that is not in the database yet.
 pub(super) struct New {
     pub(super) principal: Principal,
-    kind: Kind,
+    kind: TokenKind,
     hash: String,
     expires_at: Option<Timestamp>,
 }
 
 impl New {
     pub(super) fn draw(
-        kind: Kind,
+        kind: TokenKind,
         name: &str,
         scopes: BTreeSet<Scope>,
         expires_at: Option<Timestamp>,
@@ -75,7 +75,7 @@ impl New {
     }
 
     /// The token that it was made with, if it was made with one that is there.
-    pub(super) fn parent_now(&self, transaction: &mut Transaction<'_>) -> Result<Option<Described>> {
+    pub(super) fn parent_now(&self, transaction: &mut Transaction<'_>) -> Result<Option<TokenView>> {
         let Some(parent) = &self.principal.parent else {
             return Ok(None);
         };
@@ -152,7 +152,7 @@ impl New {
 pub(super) struct Token {
     hash: String,
     pub(super) parent: Option<String>,
-    pub(super) shown: Described,
+    pub(super) shown: TokenView,
 }
 
 impl Token {
@@ -180,9 +180,9 @@ impl Token {
         Ok(Token {
             hash: row.text(3)?.to_owned(),
             parent: row.text_or_null(9)?.map(str::to_owned),
-            shown: Described {
+            shown: TokenView {
                 id: row.text(0)?.to_owned(),
-                kind: Kind::ALL
+                kind: TokenKind::ALL
                     .into_iter()
                     .find(|known| known.as_str() == kind)
                     .ok_or_else(|| wrong("kind"))?,
@@ -207,7 +207,7 @@ impl Token {
 }
 
 /// The token if it is valid. The hashes are compared in constant time, also where there is no such token.
-pub(super) fn judge(token: Option<Token>, kind: Kind, hash: &str, now: Timestamp) -> Result<Token> {
+pub(super) fn judge(token: Option<Token>, kind: TokenKind, hash: &str, now: Timestamp) -> Result<Token> {
     let none = "0".repeat(64);
     let expected = token.as_ref().map_or(&none, |token| &token.hash);
     let right = bool::from(expected.as_bytes().ct_eq(hash.as_bytes()));
@@ -217,7 +217,7 @@ pub(super) fn judge(token: Option<Token>, kind: Kind, hash: &str, now: Timestamp
 }
 
 /// Whether it was not revoked and has not expired.
-pub(super) fn is_valid(token: &Described, now: Timestamp) -> bool {
+pub(super) fn is_valid(token: &TokenView, now: Timestamp) -> bool {
     token.revoked_at.is_none() && token.expires_at.is_none_or(|end| now < end)
 }
 

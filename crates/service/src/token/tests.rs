@@ -38,7 +38,7 @@ fn create(tokens: &Tokens, scopes: &[Scope], expires_at: Option<Timestamp>) -> S
 
 fn login(tokens: &Tokens, bearer: &Secret, seconds: u64) -> Secret {
     let principal = tokens
-        .authenticate(Kind::Bearer, bearer.reveal(), at(seconds))
+        .authenticate(TokenKind::Bearer, bearer.reveal(), at(seconds))
         .expect("let in");
     tokens.create_login_of(&principal, at(seconds)).expect("made")
 }
@@ -57,7 +57,7 @@ fn a_token_lets_in_who_has_it(mut world: World) {
     drop(before);
     world.reopen();
     let tokens = tokens(&world);
-    let enter = |text: &str, seconds| tokens.authenticate(Kind::Bearer, text, at(seconds));
+    let enter = |text: &str, seconds| tokens.authenticate(TokenKind::Bearer, text, at(seconds));
     let principal = enter(one.reveal(), 1).expect("let in");
     assert_eq!(
         (principal.id.as_str(), principal.name.as_str()),
@@ -108,7 +108,7 @@ fn a_token_may_do_what_its_scopes_say(world: World) {
             .collect();
         let secret = create(&tokens, &scopes, None);
         let principal = tokens
-            .authenticate(Kind::Bearer, secret.reveal(), at(1))
+            .authenticate(TokenKind::Bearer, secret.reveal(), at(1))
             .expect("let in");
         for scope in Scope::ALL {
             match principal.needs(scope) {
@@ -126,16 +126,16 @@ fn a_kind_is_not_taken_for_another(world: World) {
     let (spent, login) = (login(&tokens, &bearer, 0), login(&tokens, &bearer, 0));
     let (session, _) = tokens.begin_session(spent.reveal(), at(1)).expect("begun");
     for (secret, right) in [
-        (&bearer, Kind::Bearer),
-        (&login, Kind::Login),
-        (&session, Kind::Session),
+        (&bearer, TokenKind::Bearer),
+        (&login, TokenKind::Login),
+        (&session, TokenKind::Session),
     ] {
-        for kind in [Kind::Bearer, Kind::Login, Kind::Session] {
+        for kind in [TokenKind::Bearer, TokenKind::Login, TokenKind::Session] {
             let outcome = tokens.authenticate(kind, secret.reveal(), at(2));
-            let let_in = kind == right && kind != Kind::Login;
+            let let_in = kind == right && kind != TokenKind::Login;
             assert_eq!(outcome.is_ok(), let_in, "{right:?} as {kind:?}");
         }
-        if right != Kind::Login {
+        if right != TokenKind::Login {
             assert!(matches!(
                 tokens.begin_session(secret.reveal(), at(2)),
                 Err(Error::Token)
@@ -162,7 +162,7 @@ fn a_login_token_begins_one_session(world: World) {
     assert_eq!(begun.len(), 1);
     let (session, principal) = &begun[0];
     assert_eq!((principal.name.as_str(), &principal.scopes), ("ada", &scopes));
-    let enter = |seconds| tokens.authenticate(Kind::Session, session.reveal(), at(seconds));
+    let enter = |seconds| tokens.authenticate(TokenKind::Session, session.reveal(), at(seconds));
     assert_eq!(&enter(2).expect("let in"), principal);
     enter(12 * 3600).expect("let in");
     assert!(matches!(enter(12 * 3600 + 1), Err(Error::Token)));
@@ -181,13 +181,13 @@ fn what_was_made_with_a_token_ends_with_it(world: World) {
     let tokens = tokens(&world);
     let bearer = create(&tokens, &[Scope::Read], Some(at(LATER)));
     let principal = tokens
-        .authenticate(Kind::Bearer, bearer.reveal(), at(1))
+        .authenticate(TokenKind::Bearer, bearer.reveal(), at(1))
         .expect("let in");
     let login = |seconds| tokens.create_login_of(&principal, at(seconds));
     let (first, waiting) = (login(1).expect("made"), login(1).expect("made"));
     let (session, begun) = tokens.begin_session(first.reveal(), at(2)).expect("begun");
     assert_eq!(begun.scopes, principal.scopes);
-    let enter = |seconds| tokens.authenticate(Kind::Session, session.reveal(), at(seconds));
+    let enter = |seconds| tokens.authenticate(TokenKind::Session, session.reveal(), at(seconds));
     enter(LATER - 1).expect("let in");
     // It expires.
     assert!(matches!(enter(LATER), Err(Error::Token)));
@@ -213,7 +213,7 @@ fn sessions_of_a_token_have_their_number(world: World) {
     );
     let begin = |bearer: &Secret, seconds| {
         let principal = tokens
-            .authenticate(Kind::Bearer, bearer.reveal(), at(seconds))
+            .authenticate(TokenKind::Bearer, bearer.reveal(), at(seconds))
             .expect("let in");
         assert_eq!(principal.counted_as(), id(bearer));
         let login = tokens.create_login_of(&principal, at(seconds)).expect("made");
@@ -222,7 +222,7 @@ fn sessions_of_a_token_have_their_number(world: World) {
         session
     };
     let enter = |session: &Secret| {
-        let entered = tokens.authenticate(Kind::Session, session.reveal(), at(100));
+        let entered = tokens.authenticate(TokenKind::Session, session.reveal(), at(100));
         entered.map(|principal| principal.counted_as().to_owned())
     };
     let others = begin(&other, 0);
@@ -249,7 +249,7 @@ fn a_use_that_cannot_be_recorded_keeps_nobody_out() {
         .expect("made");
     assert!(tokens.revoke(id(&secret), admin(), at(1)).is_err());
     tokens
-        .authenticate(Kind::Bearer, secret.reveal(), at(2))
+        .authenticate(TokenKind::Bearer, secret.reveal(), at(2))
         .expect("let in");
     wait_for_writes(&world);
     assert_eq!(tokens.list().expect("listed")[0].used_at, None);
@@ -270,13 +270,13 @@ fn the_last_use_is_recorded(world: World) {
     assert_eq!(used(), None);
     for (seconds, recorded) in [(10, 10), (69, 10), (70, 70), (40, 70), (500, 500)] {
         tokens
-            .authenticate(Kind::Bearer, secret.reveal(), at(seconds))
+            .authenticate(TokenKind::Bearer, secret.reveal(), at(seconds))
             .expect("let in");
         assert_eq!(used(), Some(at(recorded)), "at {seconds}");
     }
     // A refused call is no use.
     assert!(matches!(
-        tokens.authenticate(Kind::Session, secret.reveal(), at(900)),
+        tokens.authenticate(TokenKind::Session, secret.reveal(), at(900)),
         Err(Error::Token)
     ));
     assert_eq!(used(), Some(at(500)));
@@ -304,7 +304,7 @@ fn secrets_are_nowhere(mut world: World) {
     let login = login(&tokens, &bearer, 0);
     let (session, _) = tokens.begin_session(login.reveal(), at(1)).expect("begun");
     tokens
-        .authenticate(Kind::Bearer, bearer.reveal(), at(2))
+        .authenticate(TokenKind::Bearer, bearer.reveal(), at(2))
         .expect("let in");
     assert_eq!(format!("{bearer:?}"), "Secret");
     drop(tokens);

@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde::Serialize;
-
-use super::Scope;
 use super::secret::{New, Secret, Token, columns, is_valid, judge, read_text};
+use super::{Scope, TokenKind, TokenView};
 use crate::audit::{Actor, Event};
 use crate::database::{Flush, Value};
 use crate::words::steers;
@@ -24,30 +22,6 @@ const LOGINS: u64 = 8;
 const SESSIONS: usize = 16;
 /// Bytes of what a token is named, at most.
 const NAME: usize = 64;
-
-/// What a token is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Sent with each call.
-    Bearer,
-    /// Exchanged for a session, once.
-    Login,
-    /// A browser's cookie.
-    Session,
-}
-
-impl Kind {
-    pub(super) const ALL: [Kind; 3] = [Kind::Bearer, Kind::Login, Kind::Session];
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Kind::Bearer => "bearer",
-            Kind::Login => "login",
-            Kind::Session => "session",
-        }
-    }
-}
 
 /// Who makes a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,27 +60,6 @@ impl Principal {
     }
 }
 
-/// A token as lists show it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Described {
-    /// Its public name.
-    pub id: String,
-    /// What it is for.
-    pub kind: Kind,
-    /// What it was named.
-    pub name: String,
-    /// What it may do.
-    pub scopes: BTreeSet<Scope>,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it ends, if it does.
-    pub expires_at: Option<Timestamp>,
-    /// When it was revoked, or used up.
-    pub revoked_at: Option<Timestamp>,
-    /// When it was used last, to a minute.
-    pub used_at: Option<Timestamp>,
-}
-
 /// The tokens of a service.
 #[derive(Debug, Clone)]
 pub struct Tokens {
@@ -141,7 +94,7 @@ impl Tokens {
                 "it could do nothing; give it at least one scope",
             ));
         }
-        let (new, secret) = New::draw(Kind::Bearer, name, scopes.clone(), expires_at)?;
+        let (new, secret) = New::draw(TokenKind::Bearer, name, scopes.clone(), expires_at)?;
         self.database
             .write(move |transaction| new.make(transaction, by, now))?;
         Ok(secret)
@@ -152,7 +105,7 @@ impl Tokens {
     /// # Errors
     /// [`Error::Token`] where the parent is not valid any more; [`Error::TokenText`] where 8 of its login tokens wait to be used.
     pub fn create_login_of(&self, parent: &Principal, now: Timestamp) -> Result<Secret> {
-        let (mut new, secret) = New::draw(Kind::Login, &parent.name, parent.scopes.clone(), None)?;
+        let (mut new, secret) = New::draw(TokenKind::Login, &parent.name, parent.scopes.clone(), None)?;
         new.principal.parent = Some(parent.id.clone());
         let by = parent.actor();
         self.database.write(move |transaction| {
@@ -182,8 +135,8 @@ impl Tokens {
     /// # Errors
     /// [`Error::Token`], without a reason, where it is not one of this `kind`, was revoked or has expired. Login tokens are for
     /// [`Tokens::begin_session`] only.
-    pub fn authenticate(&self, kind: Kind, text: &str, now: Timestamp) -> Result<Principal> {
-        if kind == Kind::Login {
+    pub fn authenticate(&self, kind: TokenKind, text: &str, now: Timestamp) -> Result<Principal> {
+        if kind == TokenKind::Login {
             return Err(Error::Token);
         }
         let (id, hash) = read_text(text)?;
@@ -218,16 +171,16 @@ impl Tokens {
         let token = self
             .database
             .read(move |connection| Token::find(connection, &known))?;
-        judge(token, Kind::Login, &hash, now)?;
+        judge(token, TokenKind::Login, &hash, now)?;
         self.database.write(move |transaction| {
             let token = Token::find(transaction.connection(), &id)?;
-            let token = judge(token, Kind::Login, &hash, now)?;
+            let token = judge(token, TokenKind::Login, &hash, now)?;
             let (parent, token) = (token.parent, token.shown);
             transaction.run(
                 "UPDATE token SET revoked_at = $2, used_at = $2 WHERE id = $1",
                 &[Value::from(id.as_str()), Value::from(now.column())],
             )?;
-            let (mut new, secret) = New::draw(Kind::Session, &token.name, token.scopes, None)?;
+            let (mut new, secret) = New::draw(TokenKind::Session, &token.name, token.scopes, None)?;
             new.principal.parent = parent;
             new.end_oldest_session(transaction, SESSIONS, now)?;
             let until = new.parent_now(transaction)?.and_then(|parent| parent.expires_at);
@@ -266,7 +219,7 @@ impl Tokens {
     ///
     /// # Errors
     /// Where the database cannot be read.
-    pub fn list(&self) -> Result<Vec<Described>> {
+    pub fn list(&self) -> Result<Vec<TokenView>> {
         self.database.read(|connection| {
             connection
                 .rows(

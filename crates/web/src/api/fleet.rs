@@ -6,7 +6,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use cenote_api::Problem;
 use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock, Unsettled};
-use cenote_service::{Timestamp, job};
+use cenote_service::job;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -20,27 +20,21 @@ use crate::problem::{Answer, Refusal};
 #[utoipa::path(get, path = "/api/v1/about", tag = "service", security(("bearer" = [])), responses(
     (status = 200, body = About), (status = "4XX", body = Problem)))]
 pub(super) async fn about(State(site): Shared, _: Reader) -> Answer<Json<About>> {
-    let about = site.block(|site| {
-        let live = &site.house.live;
-        live.about().view(Timestamp::now(), live.ready())
-    });
-    Ok(Json(about.await?))
+    Ok(Json(site.block(|site| site.house.live.about()).await?))
 }
 
 /// The data that jobs may be given here.
 #[utoipa::path(get, path = "/api/v1/data", tag = "service", security(("bearer" = [])), responses(
     (status = 200, body = Vec<Data>), (status = "4XX", body = Problem)))]
 pub(super) async fn data(State(site): Shared, _: Reader) -> Answer<Json<Vec<Data>>> {
-    let data = site.ask(|site| site.house.live.data()).await?;
-    Ok(Json(data.into_iter().map(Data::from).collect()))
+    Ok(Json(site.ask(|site| site.house.live.data()).await?))
 }
 
 /// The other parties.
 #[utoipa::path(get, path = "/api/v1/peers", tag = "service", security(("bearer" = [])), responses(
     (status = 200, body = Vec<Peer>), (status = "4XX", body = Problem)))]
 pub(super) async fn peers(State(site): Shared, _: Reader) -> Answer<Json<Vec<Peer>>> {
-    let peers = site.block(|site| site.house.live.peers()).await?;
-    Ok(Json(peers.into_iter().map(Peer::from).collect()))
+    Ok(Json(site.block(|site| site.house.live.peers()).await?))
 }
 
 /// What is on record against a peer: sessions that had begun with it and not ended in agreement.
@@ -111,24 +105,21 @@ fn nothing_unsettled() -> Refusal {
 #[utoipa::path(get, path = "/api/v1/stock", tag = "service", security(("bearer" = [])), responses(
     (status = 200, body = Vec<Stock>), (status = "4XX", body = Problem)))]
 pub(super) async fn stock(State(site): Shared, _: Reader) -> Answer<Json<Vec<Stock>>> {
-    let stock = site.block(|site| site.house.live.stock()).await?;
-    Ok(Json(stock.into_iter().map(Stock::from).collect()))
+    Ok(Json(site.block(|site| site.house.live.stock()).await?))
 }
 
 /// Jobs that run, and how far they are.
 #[utoipa::path(get, path = "/api/v1/running", tag = "service", security(("bearer" = [])), responses(
     (status = 200, body = Vec<Running>), (status = "4XX", body = Problem)))]
 pub(super) async fn running(State(site): Shared, _: Reader) -> Answer<Json<Vec<Running>>> {
-    let running = site.block(|site| site.house.live.running()).await?;
-    Ok(Json(running.into_iter().map(Running::from).collect()))
+    Ok(Json(site.block(|site| site.house.live.running()).await?))
 }
 
 /// What an operator should see to.
 #[utoipa::path(get, path = "/api/v1/alarms", tag = "service", security(("bearer" = [])), responses(
     (status = 200, body = Vec<Alarm>), (status = "4XX", body = Problem)))]
 pub(super) async fn alarms(State(site): Shared, _: Reader) -> Answer<Json<Vec<Alarm>>> {
-    let alarms = site.block(|site| site.house.live.alarms()).await?;
-    Ok(Json(alarms.into_iter().map(Alarm::from).collect()))
+    Ok(Json(site.block(|site| site.house.live.alarms()).await?))
 }
 
 /// How far back.

@@ -31,7 +31,8 @@ pub(super) async fn readyz(State(site): Shared) -> Answer<(StatusCode, &'static 
     let ready = match known {
         Some((_, ready)) => ready,
         None => {
-            let ready = site.block(|site| site.house.live.ready().is_ok()).await?;
+            let about = site.block(|site| site.house.live.about()).await?;
+            let ready = about.not_ready.is_none();
             *lately() = Some((Instant::now(), ready));
             ready
         }

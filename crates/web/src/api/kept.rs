@@ -41,8 +41,7 @@ impl FromRequestParts<Arc<Site>> for Value {
 #[utoipa::path(get, path = "/api/v1/kept", tag = "kept values", security(("bearer" = [])), responses(
     (status = 200, body = Vec<Kept>), (status = "4XX", body = Problem)))]
 pub(super) async fn list(State(site): Shared, _: Reader) -> Answer<Json<Vec<Kept>>> {
-    let kept = site.ask(|site| site.house.live.kept()).await?;
-    Ok(Json(kept.into_iter().map(Kept::from).collect()))
+    Ok(Json(site.ask(|site| site.house.live.kept()).await?))
 }
 
 /// Deletes a kept value here, so that no job can take it any more.

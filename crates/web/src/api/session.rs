@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use cenote_api::Problem;
 use cenote_api::view::{Login, Session};
 use cenote_service::Timestamp;
-use cenote_service::token::Kind;
+use cenote_service::token::TokenKind;
 
 use crate::body::Input;
 use crate::caller::{Caller, is_own_origin};
@@ -81,7 +81,7 @@ pub(super) async fn end(
     State(site): Shared,
     caller: Caller,
 ) -> Answer<(StatusCode, [(HeaderName, String); 1])> {
-    if caller.kind != Kind::Session {
+    if caller.kind != TokenKind::Session {
         return Err(Refusal::unfit(
             "no-session",
             "a bearer token is no session",

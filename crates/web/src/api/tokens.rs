@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use cenote_api::Problem;
 use cenote_api::view::{LoginMade, NewToken, TokenMade, TokenView};
 use cenote_service::Timestamp;
-use cenote_service::token::Kind;
+use cenote_service::token::TokenKind;
 
 use crate::body::Input;
 use crate::caller::{Admin, Caller};
@@ -19,8 +19,7 @@ use crate::problem::{Answer, Refusal};
 #[utoipa::path(get, path = "/api/v1/tokens", tag = "tokens", security(("bearer" = [])), responses(
     (status = 200, body = Vec<TokenView>), (status = "4XX", body = Problem)))]
 pub(super) async fn list(State(site): Shared, _: Admin) -> Answer<Json<Vec<TokenView>>> {
-    let tokens = site.ask(|site| site.tokens.list()).await?;
-    Ok(Json(tokens.into_iter().map(TokenView::from).collect()))
+    Ok(Json(site.ask(|site| site.tokens.list()).await?))
 }
 
 /// Makes a bearer token, which is shown this once.
@@ -70,7 +69,7 @@ pub(super) async fn revoke(
 #[utoipa::path(post, path = "/api/v1/logins", tag = "tokens", security(("bearer" = [])), responses(
     (status = 201, body = LoginMade), (status = "4XX", body = Problem)))]
 pub(super) async fn login(State(site): Shared, caller: Caller) -> Answer<(StatusCode, Json<LoginMade>)> {
-    if caller.kind != Kind::Bearer {
+    if caller.kind != TokenKind::Bearer {
         return Err(Refusal::new(
             StatusCode::FORBIDDEN,
             "bearer-only",

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use cenote_service::audit::Actor;
 use cenote_service::job::{
-    Binding, Digest, Estimate, Input, JobId, Keep, Kept, Program, Proposal, Remote, Security, Settings,
-    Source, StateName, Take, Unsettled,
+    Binding, Digest, Estimate, Gains, Input, JobId, Keep, Kept, Program, Proposal, Remote, Security,
+    Settings, Source, StateName, Take, Unsettled,
 };
 use cenote_service::live::*;
-use cenote_service::token::{Kind, Scope};
+use cenote_service::token::{Scope, TokenKind};
 use cenote_service::{Address, Database, Error, Job, Jobs, Live, Result, ResultKey, Timestamp, Tokens};
 use cenote_web::{House, Limits, Options, Running as Served};
 use zeroize::Zeroizing;
@@ -52,11 +52,14 @@ fn peer(party: u8, name: &str) -> Peer {
         name: name.into(),
         address: (party < 1).then(|| "10.0.0.7:7100".into()),
         link: LinkState::Up,
+        reason: None,
+        again: None,
         since: Timestamp::now(),
         version: Some("0.1.0".into()),
         round_trip: Some(1.5),
         clock_ahead: Some(-3.0),
-        bytes: [1_000_000, 2_000_000],
+        sent: 1_000_000,
+        received: 2_000_000,
     }
 }
 
@@ -223,19 +226,28 @@ impl Fake {
         let keeps = self.jobs.get(id).expect("there").proposal.keeps;
         let share = |keep: &Keep| self.key.seal_kept(id, &keep.name, b"share").ok();
         let kept = keeps.iter().filter_map(share).collect();
-        let done = self.jobs.finish(id, Some(sealed), kept, now);
+        let gains = Gains {
+            outputs: Some(sealed),
+            kept,
+            ..Gains::default()
+        };
+        let done = self.jobs.finish(id, gains, now);
         self.changed(&done.expect("finished"));
     }
 }
 
 impl Live for Fake {
     fn about(&self) -> About {
+        let shown = self.shown.lock().expect("whole");
+        let now = Timestamp::now();
         About {
             party: 0,
-            parties: self.shown.lock().expect("whole").names.clone(),
+            parties: shown.names.clone(),
             version: "0.1.0".into(),
             fingerprint: "ab".repeat(32),
-            since: Timestamp::now().before(Duration::from_secs(100)),
+            since: now.before(Duration::from_secs(100)),
+            now,
+            not_ready: shown.ready.clone().err(),
         }
     }
 
@@ -357,10 +369,6 @@ impl Live for Fake {
     fn listen(&self) -> Listener {
         self.announcer.listen()
     }
-
-    fn ready(&self) -> std::result::Result<(), String> {
-        self.shown.lock().expect("whole").ready.clone()
-    }
 }
 
 /// A fake service with its interface.
@@ -443,7 +451,7 @@ impl World {
         let (bearer, now) = (self.token(scopes), Timestamp::now());
         let ada = self
             .tokens
-            .authenticate(Kind::Bearer, &bearer, now)
+            .authenticate(TokenKind::Bearer, &bearer, now)
             .expect("let in");
         let secret = self.tokens.create_login_of(&ada, now);
         secret.expect("made").reveal().to_owned()

@@ -122,10 +122,9 @@ fn the_overview_shows_peers_stock_jobs_and_alarms_as_they_change() {
     );
     {
         let mut shown = world.fake.shown.lock().expect("whole");
-        shown.peers[0].link = LinkState::Down {
-            reason: "its machine does not answer".into(),
-            again: Some(Timestamp::now()),
-        };
+        shown.peers[0].link = LinkState::Down;
+        shown.peers[0].reason = Some("its machine does not answer".into());
+        shown.peers[0].again = Some(Timestamp::now());
         shown.alarms = vec![Alarm {
             kind: AlarmKind::PeerLost,
             text: "South Bank has been away for 5 minutes".into(),
@@ -188,9 +187,8 @@ fn what_peers_say_is_shown_as_text() {
         let mut shown = world.fake.shown.lock().expect("whole");
         shown.names[1] = attack.into();
         shown.peers[0].name = attack.into();
-        shown.peers[0].link = LinkState::Refused {
-            reason: attack.into(),
-        };
+        shown.peers[0].link = LinkState::Refused;
+        shown.peers[0].reason = Some(attack.into());
         shown.summary = attack.into();
         shown.stock[0].kind = attack.into();
         shown.alarms = vec![Alarm {
@@ -288,7 +286,7 @@ fn administrators_make_and_revoke_tokens_on_the_page() {
     let authenticate = || {
         world
             .tokens
-            .authenticate(cenote_service::token::Kind::Bearer, &made, Timestamp::now())
+            .authenticate(cenote_service::token::TokenKind::Bearer, &made, Timestamp::now())
     };
     assert_eq!(authenticate().expect("let in").name, "nightly report");
     go(&browser, &world, "", "Overview");

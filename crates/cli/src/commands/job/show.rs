@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use cenote::text::{grouped, s};
 use cenote_api::Timestamp;
-use cenote_api::view::{JobDetail, JobPage, JobView, Revealed};
+use cenote_api::view::{Decision, JobDetail, JobPage, JobView, Revealed, Verdict};
 use serde_json::Value;
 
 use cenote_console::service::printable;
@@ -159,11 +159,15 @@ fn kept(facts: &mut Facts, detail: &JobDetail) {
 }
 
 fn decisions(facts: &mut Facts, job: &JobView) {
+    let done = |verdict| match verdict {
+        Verdict::Approve => "approved",
+        Verdict::Decline => "declined",
+    };
     for (party, decision) in job.decisions.iter().enumerate() {
         let what = match decision {
             None => "has not decided".to_owned(),
-            Some(decided) if decided.reason.is_empty() => format!("{}d", decided.verdict),
-            Some(decided) => format!("{}d: {}", decided.verdict, printable(&decided.reason)),
+            Some(Decision { verdict, reason, .. }) if reason.is_empty() => done(*verdict).to_owned(),
+            Some(Decision { verdict, reason, .. }) => format!("{}: {}", done(*verdict), printable(reason)),
         };
         facts.add("decision", format!("party {party} {what}"));
     }

@@ -69,7 +69,7 @@ fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
 
 #[test]
 fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
-    let world = world(3, SHARE);
+    let mut world = world(3, SHARE);
     wait_full(&world);
     // "multiply triples" of protocol three.
     let (adversary, sessions) = cheat(&world, "stock ", 0x305);
@@ -78,11 +78,26 @@ fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
     assert_eq!(adversary.deviations(), 1);
     let noted = |party: u8| alarmed(&world, party) && noted_check(&world, party, None).is_some();
     assert!((0..2).any(noted), "it is in the audit log");
-    let ended = |party: u8| world.node(party).core.stock.state().pace[0].ended;
-    assert!((0..2).any(ended));
-    // Whoever has caught it agrees to nothing more; the leader asks for nothing, or in vain.
-    world.settle_all();
-    run(&world, 0, "goes on");
+    let caught = |world: &World, party: u8| world.node(party).core.against.caught_among(3).is_some();
+    let catcher = (0..2)
+        .find(|party| caught(&world, *party))
+        .expect("one has caught it");
+    // It agrees to nothing more, after a restart too, whatever the kind of stock; the leader asks for nothing, or in vain.
+    world.kill(catcher);
+    world.start(catcher);
+    world.wait_ready();
+    assert!(caught(&world, catcher));
+    let refused = |world: &World| {
+        let stock = &world.node(catcher).core.stock;
+        let run = JobId::of(0, [7; 15]);
+        stock.hear_make(0, run, stock.targets[0].digest, 0, 1);
+        stock.state().making.is_none()
+    };
+    assert!(refused(&world));
     assert_eq!(sessions.load(Ordering::Relaxed), 1);
     assert!(left(&world, 0).0 < usize::from(SHELVES));
+    world.hub.spoil(None);
+    world.settle_all();
+    wait_full(&world);
+    run(&world, 0, "goes on");
 }

@@ -65,15 +65,14 @@ fn wait_full(world: &World) {
 
 /// Nothing is made from here on. For a minute nobody asks either what others lack, unless the test does.
 fn make_no_more(world: &World) {
-    for node in world.nodes.iter().flatten() {
-        node.core.stock.state().pace[0].ended = true;
-    }
     until("nothing is made", || {
-        world
-            .nodes
-            .iter()
-            .flatten()
-            .all(|node| node.core.stock.state().making.is_none())
+        let mut nodes = world.nodes.iter().flatten();
+        nodes.all(|node| {
+            let mut state = node.core.stock.state();
+            // What was just made lets the next piece begin at once.
+            state.pace[0].again = Some(Instant::now() + Duration::from_secs(3600));
+            state.making.is_none()
+        })
     });
     ask_and_wait(world, &[]);
     wait_free(world);
@@ -82,7 +81,7 @@ fn make_no_more(world: &World) {
 /// It is made again. The leader is the last to know, so that no peer declines.
 fn make_again(world: &World) {
     for node in world.nodes.iter().flatten().rev() {
-        node.core.stock.state().pace[0].ended = false;
+        node.core.stock.state().pace[0].again = None;
     }
 }
 
@@ -358,7 +357,7 @@ fn a_party_that_declines_is_asked_seldom() {
     wait_full(&world);
     make_no_more(&world);
     for party in 0..2 {
-        world.node(party).core.stock.state().pace[0].ended = false;
+        world.node(party).core.stock.state().pace[0].again = None;
     }
     lose(&world);
     until("it is asked", || {
@@ -368,7 +367,7 @@ fn a_party_that_declines_is_asked_seldom() {
     run(&world, 0, "goes on");
     assert_eq!(left(&world, 0).0, left(&world, 2).0);
     // It wants some again.
-    world.node(2).core.stock.state().pace[0].ended = false;
+    world.node(2).core.stock.state().pace[0].again = None;
     wait_full(&world);
 }
 
@@ -377,7 +376,7 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
     let world = world(3, SHARE);
     wait_full(&world);
     make_no_more(&world);
-    world.node(1).core.stock.state().pace[0].ended = false;
+    world.node(1).core.stock.state().pace[0].again = None;
     let answers = [Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0))];
     let counts = answers.clone();
     world.hub.meddle(Some(Arc::new(move |from, to, message| {

@@ -166,6 +166,29 @@ fn what_is_retired_leaves_its_count() {
     assert!(a == b && a.0 != first && a.1 == 1);
 }
 
+/// No session can use it, but what it tells of the peer is known on.
+#[test]
+fn a_pool_whose_settings_say_nothing_is_given_up_and_its_count_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = whole(folder.path());
+    let done = session(folder.path(), |party| {
+        party.kept.checking()?;
+        Err::<(), _>(Error::Storage("the party is gone".into()))
+    });
+    assert!(done.iter().all(Result::is_err));
+    for me in [0, 1].map(PartyId) {
+        let hold = store(folder.path(), me).hold().unwrap();
+        let (item, living) = hold.living(me, Toy::PROTOCOL).unwrap().remove(0);
+        assert_eq!(item.id, first);
+        living.retire(|_| "of another version".into(), JOURNAL).unwrap();
+    }
+    let done = session(folder.path(), |party| Ok(party.kept.ends()));
+    let [a, b] = done.map(Result::unwrap);
+    assert!(a == b && a.0 != first && a.1 == 1);
+    let listed = [0, 1].map(|me| store(folder.path(), PartyId(me)).inventory().unwrap().items);
+    assert!(listed.iter().all(|items| items.len() == 1));
+}
+
 /// A check that failed ends the pool where nothing can be noted any more, too.
 #[test]
 fn a_pool_is_retired_though_its_journal_cannot_be_written() {

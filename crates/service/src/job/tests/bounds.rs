@@ -61,7 +61,7 @@ fn a_flood_of_proposals_is_refused(world: World) {
 fn what_ended_can_be_forgotten(world: World) {
     let jobs = jobs(&world);
     let done = run(&jobs, 1);
-    jobs.finish(done, None, vec![], at(6)).expect("done");
+    jobs.finish(done, Gains::default(), at(6)).expect("done");
     let open = propose(&jobs, 2);
     assert_eq!(jobs.prune(at(100_000)).expect("pruned"), 0);
     assert_eq!(jobs.prune(at(100_001)).expect("pruned"), 1);

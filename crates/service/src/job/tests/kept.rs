@@ -75,10 +75,17 @@ fn run_keeping(jobs: &Jobs, number: u8, names: &[&str]) -> JobId {
     id
 }
 
+fn gains(kept: Vec<Sealed>) -> Gains {
+    Gains {
+        kept,
+        ..Gains::default()
+    }
+}
+
 /// A job that has kept one value of `number` bytes under `name`, `seconds` after the beginning.
 fn kept(jobs: &Jobs, number: u8, name: &str, seconds: u64) -> JobId {
     let id = run_keeping(jobs, number, &[name]);
-    jobs.finish(id, None, vec![share(number)], at(seconds))
+    jobs.finish(id, gains(vec![share(number)]), at(seconds))
         .expect("done");
     id
 }
@@ -180,7 +187,7 @@ fn outputs_are_kept_with_the_end_of_their_job(mut world: World) {
     let sealed = key.seal_kept(id, "balances", b"share").expect("sealed");
     let bytes = sealed.as_bytes().len() as u64;
     let done = before
-        .finish(id, None, vec![sealed, share(7)], at(10))
+        .finish(id, gains(vec![sealed, share(7)]), at(10))
         .expect("done");
     assert_eq!(done.state, State::Done);
     let line = last(&world);
@@ -229,9 +236,11 @@ fn one_share_for_each_kept_output_or_none_is_recorded(world: World) {
     let plain = run(&jobs, 2);
     let before = (jobs.get(id).expect("there"), world.log());
     for (id, keeps, given) in [(id, 2, 0), (id, 2, 1), (id, 2, 3), (plain, 0, 1)] {
-        let error = jobs
-            .finish(id, Some(share(9)), vec![share(1); given], at(10))
-            .expect_err("another number");
+        let gains = Gains {
+            outputs: Some(share(9)),
+            ..gains(vec![share(1); given])
+        };
+        let error = jobs.finish(id, gains, at(10)).expect_err("another number");
         assert!(
             matches!(error, Error::Keeps { job, keeps: k, given: g } if (job, k, g) == (id, keeps, given)),
             "{error}"
@@ -243,11 +252,11 @@ fn one_share_for_each_kept_output_or_none_is_recorded(world: World) {
     jobs.fail(id, FailKind::PeerLost, "gone".into(), at(11))
         .expect("failed");
     let error = jobs
-        .finish(id, None, vec![share(1); 2], at(12))
+        .finish(id, gains(vec![share(1); 2]), at(12))
         .expect_err("failed");
     assert!(matches!(error, Error::NoTransition { .. }), "{error}");
     assert_eq!(jobs.list_kept(at(11), 10).expect("listed"), []);
-    let done = jobs.finish(plain, None, vec![], at(12));
+    let done = jobs.finish(plain, Gains::default(), at(12));
     done.expect("keeps nothing");
     assert!(last(&world)["kept"].is_null());
 }

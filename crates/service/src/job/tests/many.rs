@@ -29,7 +29,7 @@ fn cost<T>(world: &World, call: impl FnOnce(&Jobs) -> T) -> (T, Work) {
 
 fn a_hundred_thousand_finished_jobs_cost_nothing(mut world: World) {
     let first = run(&jobs(&world), 1);
-    jobs(&world).finish(first, None, vec![], at(6)).expect("done");
+    jobs(&world).finish(first, Gains::default(), at(6)).expect("done");
     let count = crate::database::Value::from(FINISHED as i64);
     let copied = world
         .database()

@@ -7,8 +7,11 @@ suite![a_result_is_fetched_once, results_expire,];
 
 fn done(jobs: &Jobs, number: u8) -> JobId {
     let id = run(jobs, number);
-    jobs.finish(id, Some(Sealed::from_bytes(vec![number; 9])), vec![], at(10))
-        .expect("done");
+    let gains = Gains {
+        outputs: Some(Sealed::from_bytes(vec![number; 9])),
+        ..Gains::default()
+    };
+    jobs.finish(id, gains, at(10)).expect("done");
     id
 }
 
@@ -41,7 +44,7 @@ fn a_result_is_fetched_once(mut world: World) {
     for _ in 0..2 {
         let error = jobs.fetch(none, "key", person(), at(20)).expect_err("nothing");
         assert!(matches!(error, Error::NoResult { .. }), "{error}");
-        let _ = jobs.finish(none, None, vec![], at(11));
+        let _ = jobs.finish(none, Gains::default(), at(11));
     }
     assert!(matches!(
         jobs.fetch(named(7), "key", person(), at(20)),

@@ -61,7 +61,7 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     let jobs = jobs(&world);
     let done = run(&jobs, 1);
     assert_eq!(times(&jobs), [], "it runs");
-    jobs.finish(done, None, vec![], at(6)).expect("done");
+    jobs.finish(done, Gains::default(), at(6)).expect("done");
     assert_eq!(times(&jobs), []);
     fail(&jobs, run(&jobs, 2));
     assert_eq!(times(&jobs), [(1, 1), (2, 1)]);
@@ -83,7 +83,7 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     // This party may have its outputs all the same.
     let id = run(&jobs, 6);
     jobs.break_off(id).expect("noted");
-    jobs.finish(id, None, vec![], at(11)).expect("done");
+    jobs.finish(id, Gains::default(), at(11)).expect("done");
     assert_eq!(times(&jobs), [(1, 5), (2, 5)]);
     // What never ran, or in which nothing could be tried, does not count.
     let never = propose(&jobs, 7);
@@ -270,7 +270,7 @@ fn a_grave_record_outlives_sessions_of_the_same_name(world: World) {
     let id = JobId::of(1, [1; 15]);
     catch(&jobs, Tried::Stock(id), Some(2));
     assert_eq!(run_of_peer(&jobs, 1), id);
-    jobs.finish(id, None, vec![], at(6)).expect("done");
+    jobs.finish(id, Gains::default(), at(6)).expect("done");
     assert_eq!(jobs.unsettled().expect("read"), caught);
     jobs.drop_unsettled(id).expect("noted");
     assert_eq!(jobs.unsettled().expect("read"), caught);
@@ -290,7 +290,7 @@ fn a_grave_record_outlives_sessions_of_the_same_name(world: World) {
     for number in [2, 3] {
         let id = run_of_peer(&jobs, number);
         match number {
-            2 => drop(jobs.finish(id, None, vec![], at(6)).expect("done")),
+            2 => drop(jobs.finish(id, Gains::default(), at(6)).expect("done")),
             _ => {
                 fail(&jobs, id);
                 jobs.drop_unsettled(id).expect("noted");

@@ -39,10 +39,8 @@ fn sections(world: &World) -> Vec<(String, String)> {
             advice: "wait, or give the machine more time".into(),
             since: Timestamp::now(),
         }];
-        shown.peers[0].link = LinkState::Down {
-            reason: "its machine does not answer".into(),
-            again: None,
-        };
+        shown.peers[0].link = LinkState::Down;
+        shown.peers[0].reason = Some("its machine does not answer".into());
     }
     vec![
         (String::new(), "Overview".into()),

@@ -4,15 +4,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, Job, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
+use cenote_service::{Jobs, Timestamp};
 
+use crate::base::Base;
 use crate::core::Core;
 use crate::message::Message;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
 use crate::peer::{Greeting, Peer};
-use crate::peers::Task;
-use crate::stock;
+use crate::peers::{Peers, Task};
+use crate::proposals::Proposals;
+use crate::scheduler::Scheduler;
+use crate::settings::Settings;
+use crate::stock::{self, Stock};
+use crate::transitions::Transitions;
 
 /// How often it is looked at deadlines.
 const TICK: Duration = Duration::from_millis(250);
@@ -40,10 +47,10 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
     let (mut again, mut sweep) = (Instant::now(), Instant::now());
     std::thread::Builder::new()
         .name("record".into())
-        .spawn(move || tick(&record, |core| core.look_again(&mut again, &mut sweep)))?;
+        .spawn(move || tick(&record, |core| core.clock.look_again(&mut again, &mut sweep)))?;
     std::thread::Builder::new()
         .name("clock".into())
-        .spawn(move || tick(&core, Core::look))
+        .spawn(move || tick(&core, |core| core.clock.look()))
         .map(drop)
 }
 
@@ -54,7 +61,7 @@ fn begin(core: &Weak<Core>) {
             return;
         }
         if core.scheduler.wait_for_start(TICK)
-            && catch_unwind(AssertUnwindSafe(|| core.start_jobs())).is_err()
+            && catch_unwind(AssertUnwindSafe(|| core.runs.start_jobs(&core))).is_err()
         {
             tracing::error!("the beginning of a job failed; the log says where");
         }
@@ -75,15 +82,42 @@ fn tick(core: &Weak<Core>, mut look: impl FnMut(&Arc<Core>)) {
     }
 }
 
-impl Core {
-    fn look(self: &Arc<Self>) {
+/// What is done by the clock. It has no lock of its own.
+pub(crate) struct Clock {
+    settings: Arc<Settings>,
+    jobs: Jobs,
+    open: Arc<OpenJobs>,
+    monitor: Arc<Monitor>,
+    peers: Arc<Peers>,
+    scheduler: Arc<Scheduler>,
+    stock: Arc<Stock>,
+    transitions: Arc<Transitions>,
+    proposals: Arc<Proposals>,
+}
+
+impl Clock {
+    pub(crate) fn new(base: &Base, transitions: &Arc<Transitions>, proposals: &Arc<Proposals>) -> Self {
+        Clock {
+            settings: Arc::clone(&base.settings),
+            jobs: base.jobs.clone(),
+            open: Arc::clone(&base.open),
+            monitor: Arc::clone(&base.monitor),
+            peers: Arc::clone(&base.peers),
+            scheduler: Arc::clone(&base.scheduler),
+            stock: Arc::clone(&base.stock),
+            transitions: Arc::clone(transitions),
+            proposals: Arc::clone(proposals),
+        }
+    }
+
+    fn look(&self) {
         self.expire();
         self.look_at_peers();
         self.stock.look_at_stock();
     }
 
     /// What may take long, which no deadline waits for.
-    fn look_again(self: &Arc<Self>, again: &mut Instant, sweep: &mut Instant) {
+    fn look_again(&self, again: &mut Instant, sweep: &mut Instant) {
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
             self.tell_again();
@@ -95,7 +129,7 @@ impl Core {
     }
 
     /// Ends jobs whose time is over, and those that were stopped while they meet. All are stopped before any end is recorded, which may take a while.
-    fn expire(self: &Arc<Self>) {
+    fn expire(&self) {
         let now = Timestamp::now();
         let late = self.open.late(now);
         let all_running = self.scheduler.queue().all_running();
@@ -130,7 +164,7 @@ impl Core {
         }
     }
 
-    fn look_at_peers(self: &Arc<Self>) {
+    fn look_at_peers(&self) {
         for party in 0..self.settings.names.len() as u8 {
             let Some(peer) = self.peers.get(party) else {
                 continue;
@@ -219,7 +253,7 @@ impl Core {
     }
 
     /// Tells all peers again where unfinished jobs stand, and moves on what has got stuck here.
-    pub(crate) fn tell_again(self: &Arc<Self>) {
+    pub(crate) fn tell_again(&self) {
         if let Err(error) = self.look_at_record() {
             tracing::error!(%error, "the record cannot be read");
         }
@@ -238,7 +272,7 @@ impl Core {
     }
 
     /// Moves on what has got stuck here, as after a write that took effect later than anybody waited for it.
-    pub(crate) fn look_at_record(self: &Arc<Self>) -> cenote_service::Result<()> {
+    pub(crate) fn look_at_record(&self) -> cenote_service::Result<()> {
         for id in self.open.all() {
             match self.jobs.get(id) {
                 Ok(job) if !job.state.name().is_open() => self.transitions.changed(&job),
@@ -273,14 +307,14 @@ impl Core {
         Ok(())
     }
 
-    fn unstick(self: &Arc<Self>, job: &Job) {
+    fn unstick(&self, job: &Job) {
         let id = job.proposal.id;
         if self.open.contains(id) {
             self.transitions.changed(job);
         } else {
             self.open.remember(job);
         }
-        if self.awaits_program(job) {
+        if self.proposals.awaits_program(job) {
             return;
         }
         match job.state.name() {

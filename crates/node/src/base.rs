@@ -1,0 +1,100 @@
+//! What the parts of a service stand on: the record, the folders, the peers, and what runs.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use cenote_service::audit::Event;
+use cenote_service::job::Settings as JobSettings;
+use cenote_service::{Database, Jobs, ResultKey, Timestamp};
+
+use crate::error::Error;
+use crate::kept::KeptValues;
+use crate::monitor::Monitor;
+use crate::open_jobs::OpenJobs;
+use crate::own_data::OwnData;
+use crate::peers::Peers;
+use crate::policy::{self, PolicyInForce};
+use crate::programs::Programs;
+use crate::scheduler::Scheduler;
+use crate::settings::Settings;
+use crate::stock::Stock;
+use crate::unsettled::AgainstPeers;
+
+/// What the parts of a service stand on.
+pub(crate) struct Base {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) since: Timestamp,
+    pub(crate) database: Database,
+    pub(crate) jobs: Jobs,
+    pub(crate) key: Arc<ResultKey>,
+    pub(crate) programs: Arc<Programs>,
+    pub(crate) kept: Arc<KeptValues>,
+    pub(crate) data: Arc<OwnData>,
+    pub(crate) policy: Arc<PolicyInForce>,
+    pub(crate) open: Arc<OpenJobs>,
+    pub(crate) monitor: Arc<Monitor>,
+    pub(crate) against: Arc<AgainstPeers>,
+    pub(crate) peers: Arc<Peers>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) stock: Arc<Stock>,
+}
+
+impl Base {
+    /// Opens the record and the folders of a service.
+    ///
+    /// # Errors
+    /// Where the folder is in use, or the record, the policy or a folder cannot be used.
+    pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
+        let me = settings.me;
+        let database = Database::open(&settings.folder, &settings.database)?;
+        let policy = policy::read(&settings)?;
+        let since = Timestamp::now();
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        database.audit(since, Event::Started { version })?;
+        let digest = policy.digest();
+        database.audit(since, Event::Policy { digest })?;
+        let jobs = Jobs::new(database.clone(), JobSettings::new(me));
+        let key = Arc::new(ResultKey::open(database.folder())?);
+        let monitor = Arc::new(Monitor::default());
+        let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
+        let scheduler = Arc::new(Scheduler::new(me, settings.limits()));
+        let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
+        let against = Arc::new(AgainstPeers {
+            lost: AtomicBool::new(false),
+            me,
+            database: database.clone(),
+            jobs: jobs.clone(),
+            policy: Arc::clone(&policy),
+            peers: Arc::clone(&peers),
+            monitor: Arc::clone(&monitor),
+        });
+        let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
+        let stock = Arc::new(stock);
+        let programs = Programs::open(&settings.folder.join("programs"), me);
+        let programs = Arc::new(programs.map_err(Error::Machine)?);
+        let data = OwnData::open(&settings, Arc::clone(&key));
+        let data = Arc::new(data.map_err(Error::Machine)?);
+        let kept = Arc::new(KeptValues {
+            jobs: jobs.clone(),
+            key: Arc::clone(&key),
+        });
+        let open = Arc::new(OpenJobs::new(me, jobs.clone(), Arc::clone(&monitor)));
+        Ok(Base {
+            settings: Arc::new(settings),
+            since,
+            database,
+            jobs,
+            key,
+            programs,
+            kept,
+            data,
+            policy,
+            open,
+            monitor,
+            against,
+            peers,
+            scheduler,
+            stock,
+        })
+    }
+}
