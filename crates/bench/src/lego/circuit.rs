@@ -9,7 +9,7 @@ use std::time::Instant;
 use cenote_lego::{LegoEngine, LegoWires, Prepared};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_protocol::{Protocol, Source};
+use cenote_protocol::{MaterialSource, Protocol};
 use cenote_session::{Connections, Costs, Engine, Parties, Topology, WireVector};
 use serde::{Deserialize, Serialize};
 
@@ -121,7 +121,7 @@ impl Measurement for LegoBench {
                 me,
                 connections,
                 "cenote bench lego",
-                Source::Live,
+                MaterialSource::Live,
             )?);
             Ok(())
         })?;
