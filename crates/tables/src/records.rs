@@ -36,7 +36,6 @@ struct Span {
     doubled: bool,
 }
 
-/// A record.
 pub(crate) struct Record<'a> {
     buffer: &'a [u8],
     fields: &'a [Span],

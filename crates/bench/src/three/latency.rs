@@ -33,7 +33,6 @@ pub struct Latency {
 /// What one party has measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyParty {
-    /// By circuit.
     circuits: Vec<PartyTimes>,
 }
 

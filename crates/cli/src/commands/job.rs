@@ -84,7 +84,6 @@ pub(crate) enum Job {
     Watch {
         #[command(flatten)]
         reach: Reach,
-        /// The job
         job: Option<String>,
         /// Print JSON objects, one a line, instead of text
         #[arg(long)]
