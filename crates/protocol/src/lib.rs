@@ -36,7 +36,7 @@ pub trait Protocol:
     const NAME: &'static str;
     /// The settings that a job may state.
     const SETTINGS: &'static [&'static str];
-    /// Its checks.
+    /// Every check that a session may fail, by which errors name it.
     const CHECKS: &'static [Check];
     /// What the one search for parameters has found for a demand.
     type Prepared: Clone + Send + Sync;
