@@ -3,7 +3,7 @@
 //! With one line in the registry of `cenote` it can be named in jobs, run, and reported like the others.
 
 use cenote_net::PartyId;
-use cenote_protocol::{Protocol, Setting, Source};
+use cenote_protocol::{MaterialSource, Protocol, Setting};
 use cenote_session::{Check, ClearEngine, Connections, Demand, Error, Result, Terms, Topology};
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ impl Protocol for Example {
         vec![("AND gates".into(), ands.to_string())]
     }
 
-    fn parameters(&self, ands: &u64, _: &Source<'_>) -> serde_json::Value {
+    fn parameters(&self, ands: &u64, _: &MaterialSource<'_>) -> serde_json::Value {
         (*ands).into()
     }
 
@@ -89,7 +89,7 @@ impl Protocol for Example {
         me: PartyId,
         connections: Connections,
         _: &str,
-        _: Source<'_>,
+        _: MaterialSource<'_>,
     ) -> Result<ClearEngine> {
         let mut channels = connections.channels();
         for channel in &mut channels {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cenote_net::PartyId;
-use cenote_protocol::{Protocol, Source};
+use cenote_protocol::{MaterialSource, Protocol};
 use cenote_session::conformance::{self, Cluster};
 use cenote_session::{ClearEngine, Connections, Demand, Result};
 use cenote_testkit::example::Example;
@@ -26,7 +26,8 @@ impl Cluster for Two {
                 scope.spawn(move || {
                     let prepared = example.prepare(&Demand::new()).expect("everything is possible");
                     let me = PartyId(me);
-                    let mut engine = example.start(prepared, me, connections, "test", Source::Live)?;
+                    let mut engine =
+                        example.start(prepared, me, connections, "test", MaterialSource::Live)?;
                     program(&mut engine)
                 })
             };

@@ -19,19 +19,19 @@ use cenote_console::args::{Form, seconds};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// The three-party protocol, all three parties on this machine
+    /// The protocol three: three parties, all on this machine
     #[command(args_conflicts_with_subcommands = true)]
     Three(Box<BenchThree>),
-    /// The most that the channels of three parties carry, when nothing is computed
+    /// How much three parties can send each other when they compute nothing
     Ring(BenchRing),
-    /// The two-party protocol, both parties on this machine, beside the figures of its paper
+    /// The protocol lego: two parties, both on this machine, beside the figures of its paper
     #[command(args_conflicts_with_subcommands = true)]
     Lego(Box<BenchLego>),
-    /// Two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
+    /// The protocol jimu: two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
     Jimu(Box<BenchJimu>),
-    /// Two parties with authenticated garbling over a pool of leaky ANDs, both on this machine
+    /// The protocol authenticated: two parties over a pool of leaky ANDs, both on this machine
     Authenticated(Box<BenchAuthenticated>),
-    /// Commitments alone, beside Table III of the two-party protocol's paper
+    /// Commitments alone, beside Table III of the paper of lego
     Commit(BenchCommit),
     /// Oblivious transfers alone
     Ot(BenchOt),
@@ -41,14 +41,14 @@ pub(crate) enum Bench {
     Plan(BenchPlan),
     /// Queries over tables of a million rows or more, three parties on this machine
     Queries(BenchQueries),
-    /// Standing services, all on this machine: the time of a job, and jobs a second
+    /// Services of all parties on this machine: the time of a job, and jobs a second
     Service(Box<BenchService>),
 }
 
 /// What all measurements take.
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
-    /// Seconds to wait for a silent party
+    /// Seconds to wait for a party that sends nothing
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     pub(crate) timeout: Duration,
     /// Seconds that a measurement may take in all [default: no limit]
@@ -162,7 +162,7 @@ pub(crate) struct BenchThree {
     /// Instead of --seconds: at least this many AND gates, rounded up to whole batches (with --one-job, not rounded)
     #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "batches"])]
     pub(crate) and_gates: Option<u64>,
-    /// Measure one job from start to end, with parameters for its gates, instead of a service that never ends
+    /// Measure one job from start to end, with parameters for its gates, instead of a run that never ends
     #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) one_job: bool,
     /// Measure one job (as --one-job does) of this many instances of the circuit, side by side
