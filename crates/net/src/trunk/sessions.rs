@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::connection::Connection;
 use super::inflow::FIRST_WINDOW;
+use super::locks::{Condvar, Mutex, MutexGuard};
 use super::stream::Stream;
 use super::wire::{FrameKind, Join, SessionHash, put, reason_body};
 use crate::hello::{CHANNELS, LABELS};
