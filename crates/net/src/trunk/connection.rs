@@ -226,12 +226,13 @@ impl Connection {
         self.break_off_softly(fault);
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let reason = over.unwrap_or_default();
-        let streams = std::mem::take(&mut self.streams().open);
-        for stream in streams.into_values() {
-            stream.lose(&reason);
-        }
-        self.outlet.clear();
-        self.end_sessions();
+        self.end_sessions(|| {
+            let streams = std::mem::take(&mut self.streams().open);
+            for stream in streams.into_values() {
+                stream.lose(&reason);
+            }
+            self.outlet.clear();
+        });
         // If others have ended it.
         self.socket.release();
         self.outlet.wake();

@@ -357,13 +357,15 @@ impl Connection {
         }
     }
 
-    /// The connection is over. Offers that were not settled wait for the next one.
-    pub(super) fn end_sessions(&self) {
+    /// The connection is over. Offers that were not settled wait for the next one. From here on no session brings streams, so
+    /// that `lose` loses all there are; who has met and waits for others looks at them after that.
+    pub(super) fn end_sessions(&self, lose: impl FnOnce()) {
         let over = Sessions {
             over: true,
             ..Sessions::default()
         };
         let before = std::mem::replace(&mut *self.lock_sessions(), over);
+        lose();
         wake(before.met);
     }
 }
