@@ -122,12 +122,22 @@ fn an_interrupter_leaves_nobody_asleep() {
     });
 }
 
-#[test]
-fn a_peer_that_drops_its_streams_leaves_nobody_asleep() {
-    check(|| {
+/// The peer does something with its streams after which it neither sends nor receives.
+fn all_end(end: impl Fn(&mut Vec<StreamLink>) + Send + Sync + 'static) {
+    check(move || {
         let waits = [wait_data, wait_room, wait_turn, wait_drained];
-        let [data, room, turn, _] = outcomes(waits, |_, _, theirs| theirs.clear());
+        let [data, room, turn, _] = outcomes(waits, |_, _, theirs| end(theirs));
         assert_eq!(data, Ok(()), "the stream has ended");
         assert!([room, turn].iter().all(is_lost));
     });
+}
+
+#[test]
+fn a_peer_that_drops_its_streams_leaves_nobody_asleep() {
+    all_end(Vec::clear);
+}
+
+#[test]
+fn a_peer_that_closes_its_streams_leaves_nobody_asleep() {
+    all_end(|theirs| theirs.iter().for_each(|link| link.closer().close()));
 }
