@@ -53,7 +53,7 @@ use shared::Keep;
 use socket::Socket;
 
 /// Interleavings of a scenario: so many by chance, and so many with a few changes of priority.
-const TRIES: usize = 300;
+const TRIES: usize = 200;
 const CHANGES: usize = 3;
 /// Longer than any test takes: what looks at the time does not end by it either.
 const LONG: Duration = Duration::from_secs(3600);
