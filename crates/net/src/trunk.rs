@@ -11,11 +11,13 @@ mod inflow;
 mod join;
 mod keep;
 mod link;
+mod locks;
 mod outlet;
 mod peer;
 mod reader;
 mod sessions;
 mod shared;
+mod socket;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -1,19 +1,18 @@
 //! One connection to a peer, from its hello to its end, and what is known of it.
 
 use std::collections::HashMap;
-use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::config::TrunkLimits;
 use super::hello::{Hello, clock};
+use super::locks::{AtomicBool, Mutex, MutexGuard, Ordering};
 use super::outlet::Outlet;
 use super::sessions::Sessions;
+use super::socket::Socket;
 use super::stream::Stream;
-use crate::tcp::TcpLink;
-use crate::tls::TlsState;
-use crate::{Fault, PartyId, TlsLink};
+use crate::{Fault, PartyId};
 
 /// Why a connection is over that this party has ended.
 pub(super) const CLOSED: &str = "this party has closed it";
@@ -24,10 +23,7 @@ pub(super) struct Connection {
     pub(super) limits: TrunkLimits,
     /// What the peer has said of itself.
     pub(super) hello: Hello,
-    pub(super) socket: TcpStream,
-    /// Until the end: dropping it delivers the last bytes.
-    link: Mutex<Option<TcpLink>>,
-    tls: Mutex<TlsState>,
+    pub(super) socket: Socket,
     /// TLS itself has something to send.
     pub(super) answers: AtomicBool,
     pub(super) outlet: Outlet,
@@ -55,27 +51,15 @@ struct Streams {
 
 impl Connection {
     /// A connection over which both hellos have gone.
-    pub(super) fn new(
-        peer: PartyId,
-        link: TlsLink,
-        hello: Hello,
-        limits: TrunkLimits,
-    ) -> Result<Self, Fault> {
-        let (link, tls) = link.into_parts()?;
-        let socket = link
-            .socket()
-            .try_clone()
-            .map_err(|error| Fault::Lost(format!("no file handle for it ({error})")))?;
+    pub(super) fn new(peer: PartyId, socket: Socket, hello: Hello, limits: TrunkLimits) -> Self {
         let ahead = i64::try_from(hello.clock)
             .unwrap_or(i64::MAX)
             .saturating_sub(i64::try_from(clock()).unwrap_or(i64::MAX));
-        Ok(Self {
+        Self {
             peer,
             limits,
             hello,
             socket,
-            link: Mutex::new(Some(link)),
-            tls: Mutex::new(tls),
             answers: AtomicBool::new(false),
             outlet: Outlet::new(),
             streams: Mutex::new(Streams {
@@ -91,11 +75,7 @@ impl Connection {
             clock_ahead: AtomicI64::new(ahead),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
-        })
-    }
-
-    pub(super) fn tls(&self) -> MutexGuard<'_, TlsState> {
-        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 
     fn streams(&self) -> MutexGuard<'_, Streams> {
@@ -197,7 +177,7 @@ impl Connection {
     /// Ends the connection at once; the thread that reads it comes to know.
     pub(super) fn break_off(&self, fault: Fault) {
         if self.note_end(fault) {
-            let _ = self.socket.shutdown(Shutdown::Both);
+            self.socket.cut();
             self.outlet.wake();
         }
     }
@@ -232,9 +212,7 @@ impl Connection {
     /// Ends the connection such that the peer gets what was sent last.
     fn break_off_softly(&self, fault: Fault) {
         if self.note_end(fault) {
-            let _ = self.socket.shutdown(Shutdown::Write);
-            let link = self.link.lock().unwrap_or_else(PoisonError::into_inner).take();
-            drop(link);
+            self.socket.end_softly();
             self.outlet.wake();
         }
     }
@@ -248,14 +226,15 @@ impl Connection {
         self.break_off_softly(fault);
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let reason = over.unwrap_or_default();
-        let streams = std::mem::take(&mut self.streams().open);
-        for stream in streams.into_values() {
-            stream.lose(&reason);
-        }
-        self.outlet.clear();
-        self.end_sessions();
+        self.end_sessions(|| {
+            let streams = std::mem::take(&mut self.streams().open);
+            for stream in streams.into_values() {
+                stream.lose(&reason);
+            }
+            self.outlet.clear();
+        });
         // If others have ended it.
-        drop(self.link.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.socket.release();
         self.outlet.wake();
         reason
     }

@@ -10,6 +10,7 @@ use super::connection::{CLOSED, Connection};
 use super::hello::{Hello, HelloFault};
 use super::peer::Slot;
 use super::shared::Shared;
+use super::socket::Socket;
 use crate::accept::Refusal;
 use crate::deadline::Deadline;
 use crate::dial::{Attempt, reach};
@@ -94,7 +95,7 @@ fn dial(shared: &Shared, peer: PartyId) -> std::result::Result<Arc<Connection>, 
     if let Err(error) = ours.compare(peer, &theirs) {
         return Err((Attempt::Fatal(error), Some(theirs.version)));
     }
-    let trunk = Connection::new(peer, link, theirs, shared.limits.clone());
+    let trunk = Socket::new(link).map(|socket| Connection::new(peer, socket, theirs, shared.limits.clone()));
     trunk.map(Arc::new).map_err(|fault| match fault {
         Fault::Lost(reason) => again(reason),
         other => again(format!("{other:?}")),
@@ -191,7 +192,7 @@ fn identify(
     if !shared.crowd().leave(number) {
         return Err(Refusal::pushed_out());
     }
-    let trunk = Connection::new(peer, link, theirs, shared.limits.clone());
+    let trunk = Socket::new(link).map(|socket| Connection::new(peer, socket, theirs, shared.limits.clone()));
     match trunk {
         Ok(trunk) => Ok((Arc::new(trunk), place)),
         Err(_) => Err(Refusal::new("cut", "it does not take what it is sent")),

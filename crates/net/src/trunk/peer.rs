@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::connection::Connection;
 use super::facts::{Heard, TrunkFacts, TrunkState};
+use super::locks::{Condvar, Mutex, MutexGuard};
 use super::sessions::{Met, Offer};
 use super::wire::SessionHash;
 use crate::deadline::Deadline;

@@ -1,19 +1,16 @@
 //! What is read from a connection: frames, and the bytes of streams, which go where they belong without a detour.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-use rustix::event::PollFlags;
 
 use super::connection::Connection;
 use super::facts::Heard;
 use super::hello::clock;
 use super::inflow::Piece;
+use super::locks::Ordering;
 use super::stream::Stream;
 use super::wire::{FrameKind, HEADER, Head, MAX_BODY, reason_text};
 use crate::Fault;
-use crate::outbox::wait_socket;
 
 /// Bytes that are read at a time; holds several frames.
 const INTAKE: usize = 128 << 10;
@@ -114,7 +111,7 @@ impl<'a> Reader<'a> {
                 self.announce();
                 let limit = self.trunk.limits.heartbeat.saturating_sub(self.pinged.elapsed());
                 let start = Instant::now();
-                wait_socket(&self.trunk.socket, PollFlags::IN, limit);
+                self.trunk.socket.wait_readable(limit);
                 let stopped = start.elapsed().saturating_sub(limit);
                 if stopped > STOPPED {
                     self.silent += stopped;
@@ -138,13 +135,7 @@ impl<'a> Reader<'a> {
             }
             _ => &mut none[..],
         };
-        let mut tls = self.trunk.tls();
-        let socket = &self.trunk.socket;
-        let read = tls.pull(first, &mut self.intake[self.end..], |out| {
-            crate::tcp::read_some(socket, out, &mut [])
-        });
-        let answers = !tls.sealed().is_empty();
-        drop(tls);
+        let (read, answers) = self.trunk.socket.pull(first, &mut self.intake[self.end..]);
         if answers {
             self.trunk.answers.store(true, Ordering::Release);
             self.trunk.send_now();

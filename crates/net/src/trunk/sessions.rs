@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::connection::Connection;
 use super::inflow::FIRST_WINDOW;
+use super::locks::{Condvar, Mutex, MutexGuard};
 use super::stream::Stream;
 use super::wire::{FrameKind, Join, SessionHash, put, reason_body};
 use crate::hello::{CHANNELS, LABELS};
@@ -356,13 +357,15 @@ impl Connection {
         }
     }
 
-    /// The connection is over. Offers that were not settled wait for the next one.
-    pub(super) fn end_sessions(&self) {
+    /// The connection is over. Offers that were not settled wait for the next one. From here on no session brings streams, so
+    /// that `lose` loses all there are; who has met and waits for others looks at them after that.
+    pub(super) fn end_sessions(&self, lose: impl FnOnce()) {
         let over = Sessions {
             over: true,
             ..Sessions::default()
         };
         let before = std::mem::replace(&mut *self.lock_sessions(), over);
+        lose();
         wake(before.met);
     }
 }

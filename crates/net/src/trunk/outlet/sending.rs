@@ -3,20 +3,16 @@
 //! Whoever has something to send does so at once, if nobody else is sending. The trunk's own thread sends what is left: when
 //! the socket was full, or somebody else was at it.
 
-use std::io::{ErrorKind, Write};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use rustix::event::PollFlags;
-
+use super::super::connection::Connection;
+use super::super::locks::Ordering;
+use super::super::stream::{Stream, Wants};
 use super::Press;
 use crate::Fault;
 use crate::link::Rest;
-use crate::outbox::{lost, wait_socket};
 use crate::tls::Seal;
-use crate::trunk::connection::Connection;
-use crate::trunk::stream::{Stream, Wants};
 use crate::trunk::wire::{FrameKind, HEADER, Head, MAX_BODY, put, reason_body};
 
 /// Bytes that are encrypted and written at a time.
@@ -75,7 +71,7 @@ impl Connection {
                 return Ok(true);
             }
             self.sent.fetch_add(press.batch.len() as u64, Ordering::Relaxed);
-            let mut tls = self.tls();
+            let mut tls = self.socket.tls();
             if !press.batch.is_empty() {
                 tls.seal(Seal::Bytes(&press.batch))?;
             }
@@ -125,7 +121,7 @@ impl Connection {
     /// Seals up to a batch; returns how many bytes of the stream.
     fn seal_directly(&self, press: &mut Press, stream: &Stream, rest: &mut Rest<'_>) -> Result<usize, Fault> {
         let mut total = 0;
-        let mut tls = self.tls();
+        let mut tls = self.socket.tls();
         while total < BATCH && !rest.is_empty() {
             let (most, id) = match stream.reserve(MAX_BODY) {
                 Ok(reserved) => reserved,
@@ -170,8 +166,7 @@ impl Connection {
 
     /// Waits up to `limit` until the socket takes something. Says whether it does.
     pub(in crate::trunk) fn wait_turn(&self, limit: Duration) -> bool {
-        !self.outlet.blocked.load(Ordering::Acquire)
-            || wait_socket(&self.socket, PollFlags::OUT, limit).contains(PollFlags::OUT)
+        !self.outlet.blocked.load(Ordering::Acquire) || self.socket.wait_writable(limit)
     }
 
     /// Has what the socket has not taken yet sent in the background.
@@ -184,18 +179,12 @@ impl Connection {
     /// Gives the socket what is sealed; false if it does not take all of it.
     fn write(&self, press: &mut Press) -> Result<bool, Fault> {
         while press.sent < press.sealed.len() {
-            match (&self.socket).write(&press.sealed[press.sent..]) {
-                Ok(count) => {
-                    press.sent += count;
-                    press.total += count as u64;
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.outlet.blocked.store(true, Ordering::Release);
-                    return Ok(false);
-                }
-                Err(error) => return Err(lost(&error)),
-            }
+            let Some(count) = self.socket.write(&press.sealed[press.sent..])? else {
+                self.outlet.blocked.store(true, Ordering::Release);
+                return Ok(false);
+            };
+            press.sent += count;
+            press.total += count as u64;
         }
         self.outlet.blocked.store(false, Ordering::Release);
         press.sealed.clear();
@@ -308,7 +297,7 @@ impl Connection {
                 let left = closing.map(|end| end.saturating_duration_since(Instant::now()));
                 let limits = [Some(self.limits.heartbeat), next, left];
                 let limit = limits.into_iter().flatten().min().unwrap_or_default();
-                wait_socket(&self.socket, PollFlags::OUT, limit);
+                self.socket.wait_writable(limit);
             }
             let closing = self.outlet.lock().closing;
             if let Some(end) = closing {

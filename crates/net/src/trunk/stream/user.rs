@@ -162,27 +162,3 @@ impl Stream {
         (wants, behind)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::io::IoSlice;
-
-    use super::*;
-
-    /// Who was cut off within a message must not say a last word: the peer would take it for a part of that message.
-    #[test]
-    fn what_was_queued_before_an_interruption_is_told() {
-        let stream = Stream::new(1, 1 << 20, 1 << 20);
-        let body = vec![7; 1 << 20];
-        let slices = [IoSlice::new(&body)];
-        let mut rest = Rest::new(&slices);
-        let pushed = stream.push(&mut rest, false, |_| stream.interrupt()).unwrap();
-        assert!((1..body.len()).contains(&pushed), "{pushed}");
-        assert_eq!(stream.push(&mut rest, false, |_| ()), Err(Fault::Closed));
-        assert!(
-            stream
-                .push(&mut Rest::new(&[IoSlice::new(&[1])]), true, |_| ())
-                .is_ok()
-        );
-    }
-}

@@ -1,9 +1,11 @@
 //! What is said last arrives, even if it is late.
 
 use super::super::connection::{CLOSED, Connection};
+use super::super::stream::Stream;
 use super::*;
-use crate::AbortReason;
 use crate::frame::Frame;
+use crate::link::Rest;
+use crate::{AbortReason, Fault};
 
 /// The size of each message to attacker 1 of [`full`].
 const SIZE: usize = 60_000;
@@ -110,5 +112,22 @@ fn a_reason_is_not_awaited_for_ever() {
     assert!(
         matches!(&error, Error::PeerLost { reason, .. } if reason == "it closed its end"),
         "{error:?}"
+    );
+}
+
+/// Who was cut off within a message must not say a last word: the peer would take it for a part of that message.
+#[test]
+fn what_was_queued_before_an_interruption_is_told() {
+    let stream = Stream::new(1, 1 << 20, 1 << 20);
+    let body = vec![7; 1 << 20];
+    let slices = [IoSlice::new(&body)];
+    let mut rest = Rest::new(&slices);
+    let pushed = stream.push(&mut rest, false, |_| stream.interrupt()).unwrap();
+    assert!((1..body.len()).contains(&pushed), "{pushed}");
+    assert_eq!(stream.push(&mut rest, false, |_| ()), Err(Fault::Closed));
+    assert!(
+        stream
+            .push(&mut Rest::new(&[IoSlice::new(&[1])]), true, |_| ())
+            .is_ok()
     );
 }

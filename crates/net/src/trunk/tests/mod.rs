@@ -2,6 +2,7 @@
 
 mod ends;
 mod hostile;
+mod interleavings;
 mod silent;
 
 use std::io::IoSlice;
