@@ -8,7 +8,9 @@ use cenote_params::lpn::Lpn;
 use cenote_pool::Role;
 use cenote_pool::kept::KeptPool;
 use cenote_pool::session::{agree, check_channels};
-use cenote_session::{Check, Engine, Error, Guarded, Ledger, Recent, Result};
+#[cfg(doc)]
+use cenote_session::Engine;
+use cenote_session::{Check, Error, Guarded, Ledger, Recent, Result};
 use cenote_store::{ItemId, Store};
 
 use crate::memory::Memory;
@@ -228,15 +230,6 @@ impl AuthenticatedEngine {
         Role::of(party, self.garbler)
     }
 
-    /// Drops keys, material and the channel.
-    fn clear(&mut self) {
-        self.ledger.costs = self.costs();
-        self.used = self.used();
-        self.claimed.clear();
-        self.party = None;
-        self.channel = None;
-    }
-
     /// Fills the pool if gates are needed, as a phase of its own.
     fn filled(&mut self) -> Result<()> {
         let start = Instant::now();
@@ -256,15 +249,21 @@ impl Guarded for AuthenticatedEngine {
         &mut self.ledger
     }
 
-    fn wipe(&mut self, error: Error) -> Error {
+    fn abort(&mut self, error: Error) -> Error {
         // A party that was caught, or says so, gets nothing more of this pool; before it hears of it.
         if let Some(kept) = self.kept() {
             kept.retire_after(&error);
         }
         let code = error.reason().code();
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
-        self.clear();
         error
+    }
+
+    fn clear(&mut self) {
+        self.used = self.used();
+        self.claimed.clear();
+        self.party = None;
+        self.channel = None;
     }
 }
 

@@ -9,7 +9,7 @@ use cenote_net::PartyId;
 use cenote_params::cot::SoftSpoken;
 use cenote_params::lpn::Lpn;
 use cenote_pool::kept::{Identity, MOST_PREPARED};
-use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source, two};
+use cenote_protocol::{Amount, Facts, Made, MaterialSource, Order, Protocol, Setting, two};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Terms, Topology};
 use cenote_store::{Store, Stored};
 use serde::{Deserialize, Serialize};
@@ -217,7 +217,7 @@ impl Protocol for Authenticated {
     }
 
     /// A pool that is kept may have others.
-    fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
+    fn parameters(&self, prepared: &Prepared, source: &MaterialSource<'_>) -> serde_json::Value {
         two::parameters(source, || prepared.to_json())
     }
 
@@ -227,14 +227,14 @@ impl Protocol for Authenticated {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_>,
+        source: MaterialSource<'_>,
     ) -> Result<AuthenticatedEngine> {
         let mut config = self.config(session, &prepared);
         config.compared = true;
         let channel = connections.one()?;
         match source {
-            Source::Live => AuthenticatedEngine::start(me, channel, config, prepared.sizes),
-            Source::Stored(store) => {
+            MaterialSource::Live => AuthenticatedEngine::start(me, channel, config, prepared.sizes),
+            MaterialSource::Stored(store) => {
                 AuthenticatedEngine::start_kept(me, channel, config, prepared.sizes, store)
             }
         }

@@ -96,7 +96,6 @@ pub fn plot_pool_parameters(pools: &[pool::Parameters]) -> Plot {
 /// The error of one variant at one batch size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorPoint {
-    /// `N`.
     #[serde(rename = "N")]
     pub n: u64,
     /// The error with the preferred shape for this `N`.
@@ -145,7 +144,6 @@ pub struct JobPoint {
     pub blocks: u64,
     /// Payload bits per AND and party for that job, unused triples included.
     pub bits_per_and: f64,
-    /// The parameters.
     pub parameters: three::Parameters,
 }
 

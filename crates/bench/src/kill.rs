@@ -118,7 +118,6 @@ pub struct KillReport {
     pub wrong: u64,
     /// The first of them.
     pub first_wrong: Option<String>,
-    /// The machine.
     pub machine: Machine,
 }
 
@@ -300,7 +299,6 @@ impl Life {
         Ok(())
     }
 
-    /// As a line.
     pub fn line(&self) -> String {
         let gates = self.parties.iter().flatten().map(|note| note.and_gates).min();
         let how = match self.killed {

@@ -17,6 +17,7 @@
 //! A benchmark runs all parties on this machine, and compares all outputs with plain evaluation. Inputs are made up; nothing
 //! secret hangs on them.
 #![forbid(unsafe_code)]
+#![allow(missing_docs, reason = "only the programs and tests of this crate use it")]
 
 pub mod apps;
 pub mod authenticated;

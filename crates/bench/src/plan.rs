@@ -25,7 +25,6 @@ pub const SAMPLES: [(&str, usize); 6] = [
 pub struct PlanRow {
     /// The protocol's name.
     pub protocol: String,
-    /// The circuit.
     pub circuit: String,
     /// Instances of it.
     pub lanes: usize,
@@ -101,7 +100,6 @@ pub fn run_plan(
 }
 
 impl PlanReport {
-    /// As a table.
     pub fn table(&self) -> String {
         let mut table = Table::new("llrrrrr");
         table.row(&[

@@ -38,7 +38,6 @@ impl Asked {
     /// All of them.
     pub const ALL: [Asked; 4] = [Asked::Demo, Asked::Q6, Asked::Q1, Asked::Join];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Asked::Demo => "demo",
@@ -214,11 +213,8 @@ max_rows = 65_536
 /// A query and what it took.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueryRow {
-    /// The query.
     pub query: Asked,
-    /// AND gates.
     pub and_gates: u64,
-    /// Rounds.
     pub rounds: u64,
     /// Seconds from reading the job and the tables to the answer, with all that is planned; the median of some runs.
     pub seconds: f64,
@@ -306,7 +302,6 @@ pub fn run_queries(
 }
 
 impl QueriesReport {
-    /// As a table.
     pub fn table(&self) -> String {
         let mut table = Table::new("lrrrrrr");
         table.row(&[

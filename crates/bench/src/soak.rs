@@ -59,7 +59,6 @@ pub struct SoakReport {
     /// never frees. `None` if the stream was too short to tell. The most that it has ever had hangs on the largest computations that chance has put
     /// side by side, and what its process has besides on what the allocator holds on to.
     pub least: Vec<Option<[u64; 2]>>,
-    /// The machine.
     pub machine: Machine,
 }
 
@@ -156,7 +155,6 @@ impl Moment {
         self.parties.iter().map(|note| note.wrong).sum()
     }
 
-    /// As a line.
     pub fn line(&self) -> String {
         let notes = &self.parties;
         let (seconds, gates) = slowest(notes);

@@ -72,7 +72,7 @@ pub struct Keep {
     pub output: String,
     /// The value's name.
     pub name: String,
-    /// For how many days.
+    /// After so many days it is deleted.
     pub days: u16,
     /// Its bits, in an instance.
     pub width: u32,

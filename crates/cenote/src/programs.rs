@@ -136,7 +136,6 @@ pub(crate) struct Conversation<'a> {
     pub(crate) phase_timeout: Option<Duration>,
 }
 
-/// How it ended.
 pub(crate) struct Ended {
     pub(crate) costs: Costs,
     pub(crate) error_log2: f64,

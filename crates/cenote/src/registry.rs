@@ -9,8 +9,8 @@ use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_net::PartyId;
 use cenote_protocol::{
-    Amount, AnyOrder, AnyPrepared, AnyProtocol, Facts, Made, NAME_FIELD, Protocol as TypedProtocol, Setting,
-    Source,
+    Amount, AnyOrder, AnyPrepared, AnyProtocol, Facts, Made, MaterialSource, NAME_FIELD,
+    Protocol as TypedProtocol, Setting,
 };
 use cenote_session::{AnyEngine, Connections, Demand, Phases, Terms, Topology};
 use cenote_store::{Store, Stored};
@@ -335,8 +335,8 @@ impl Prepared {
     }
 }
 
-fn source(stock: Option<&Store>) -> Source<'_> {
-    stock.map_or(Source::Live, Source::Stored)
+fn source(stock: Option<&Store>) -> MaterialSource<'_> {
+    stock.map_or(MaterialSource::Live, MaterialSource::Stored)
 }
 
 /// The version of this program, which parties compare before all else.

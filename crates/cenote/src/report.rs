@@ -100,7 +100,7 @@ pub struct Description {
     pub error_log2: f64,
     /// The base-2 logarithm of the operations that break the weakest primitive; `null` if the protocol rests on none.
     pub computational_bits: Option<f64>,
-    /// The circuit.
+    /// What was computed.
     pub circuit: CircuitDescription,
     /// Instances side by side.
     pub lanes: u64,
@@ -244,7 +244,7 @@ pub struct Report {
     /// The computation.
     #[serde(flatten)]
     pub description: Description,
-    /// The outputs.
+    /// Each output of the circuit, with its values if a party that is reported learns it.
     pub outputs: Vec<Output>,
     /// AND gates evaluated, counted once per lane.
     pub and_gates: u64,

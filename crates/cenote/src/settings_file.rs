@@ -15,7 +15,6 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// A setting as a file states it, of a protocol that the file may not know.
 pub(crate) struct StatedSetting {
-    /// The key.
     pub(crate) key: String,
     /// Where its value stands.
     pub(crate) span: Range<usize>,

@@ -35,7 +35,7 @@ pub enum Which {
     Named(Vec<String>),
     /// Those that no job can use: a peer lacked them when a session last compared, or they cannot be read.
     Orphans,
-    /// All.
+    /// Whatever there is.
     All,
 }
 

@@ -9,13 +9,13 @@ use crate::plan::Plan;
 /// leaves out what no output needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// ANDs.
+    /// Gates that cost messages.
     pub ands: usize,
-    /// XORs.
+    /// Gates that are free.
     pub xors: usize,
     /// Negations.
     pub nots: usize,
-    /// Copies.
+    /// Wires that repeat another.
     pub copies: usize,
     /// Constants.
     pub constants: usize,

@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "cenote", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
-    /// Say more on standard error: once for steps, twice for connections (RUST_LOG overrides)
+    /// Say more on standard error: -v for steps, -vv for connections (the variable RUST_LOG overrides this)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
@@ -22,41 +22,41 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Program {
-    /// Three banks find the customers who owe more than a million to all three together
+    /// Run an example: three banks find the customers who owe more than a million to all three together
     Demo(Demo),
     /// Run all parties of a job on this machine
     Run(Run),
-    /// Ask a query of a job's tables, with all parties on this machine
+    /// Run an SQL query over the tables of a job file, with all parties on this machine
     Query(Query),
-    /// Estimate what a job will take with each protocol, without running it
+    /// Estimate the time, memory and traffic of a job, without running it
     Plan(Plan),
-    /// Run one party of a job; the other parties run elsewhere
+    /// Run this party of a job, together with the other parties on their machines
     Party(Party),
-    /// Make, show or drop stock: cryptographic material for later jobs
+    /// Make, list or remove stock: cryptographic material, made ahead, with which later jobs are faster
     #[command(subcommand)]
     Stock(Stock),
-    /// Make this party's key, or show the fingerprint by which peers know it
+    /// Make this party's key, or print the fingerprint by which the other parties know it
     #[command(subcommand)]
     Identity(Identity),
-    /// Count, convert or write circuits
+    /// Count the gates of a circuit, convert it, or write one of the library
     #[command(subcommand)]
     Circuit(Circuit),
     /// Find and check security parameters
     #[command(subcommand)]
     Params(crate::commands::params::Params),
-    /// Propose, approve, watch and fetch jobs of a standing service
+    /// Propose, approve and watch jobs of a party's service, and fetch their results
     #[command(subcommand)]
     Job(crate::commands::job::Job),
-    /// List or drop values that jobs of a standing service have kept
+    /// List or drop outputs that a party's service keeps for later jobs
     #[command(subcommand)]
     Kept(crate::commands::kept::Kept),
-    /// Say that what was on record against a party of a standing service is settled
+    /// Let the rules of a party's service approve jobs with another party again, after runs with it broke off
     #[command(subcommand)]
     Peer(crate::commands::peer::Peer),
-    /// Make, list or revoke tokens of a standing service
+    /// Make, list or revoke the tokens with which programs and people use a party's service
     #[command(subcommand)]
     Token(crate::commands::token::Token),
-    /// Keep a party's service up: it runs the jobs that all parties have approved (by cenote-serve)
+    /// Start a party's service, which runs the jobs that all parties have approved (by cenote-serve)
     #[command(disable_help_flag = true)]
     Serve(Forwarded),
     /// Make a new party: a folder with its key, its data and its policy (by cenote-serve)
@@ -65,13 +65,13 @@ pub(crate) enum Program {
     /// Invite the other parties, and wait for them to join (by cenote-serve)
     #[command(disable_help_flag = true)]
     Invite(Forwarded),
-    /// Join the parties of an invitation (by cenote-serve)
+    /// Join the parties that have invited this one (by cenote-serve)
     #[command(disable_help_flag = true)]
     Join(Forwarded),
-    /// Check the log of a standing service (by cenote-serve)
+    /// Check that nobody has changed the audit log of a party's service (by cenote-serve)
     #[command(disable_help_flag = true)]
     Audit(Forwarded),
-    /// Look at a standing service, and say what to do about each fault (by cenote-serve)
+    /// Examine a party's service, and say what to do about each fault (by cenote-serve)
     #[command(disable_help_flag = true)]
     Doctor(Forwarded),
     /// Measure protocols and their parts (by cenote-bench)
@@ -142,7 +142,7 @@ impl Command for Program {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
-    /// The folder with the query (job.toml) and the banks' files; missing files are written as samples
+    /// The folder for the query (job.toml) and the banks' files; files that are missing are made, with sample data
     #[arg(long, default_value = "cenote-demo")]
     pub(crate) dir: PathBuf,
     #[command(flatten)]
@@ -155,7 +155,7 @@ pub(crate) struct Demo {
 pub(crate) struct Run {
     /// The job file
     pub(crate) job: PathBuf,
-    /// The most memory that all parties together may take, in megabytes [default: what the machine has left]
+    /// The most memory that all parties together may take, in megabytes [default: what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
     #[command(flatten)]
@@ -168,13 +168,13 @@ pub(crate) struct Run {
 pub(crate) struct Query {
     /// The query, for example "SELECT region, SUM(owed) FROM loans GROUP BY region"
     pub(crate) query: String,
-    /// A job file that declares the tables; its own query is not asked
+    /// The job file that declares the tables; the query in it is not run
     #[arg(long, value_name = "FILE")]
     pub(crate) tables: PathBuf,
-    /// The protocol [default: the file's]
+    /// The protocol: three, authenticated, lego or jimu [default: the job file's]
     #[arg(long, value_name = "NAME")]
     pub(crate) protocol: Option<String>,
-    /// The most memory that all parties together may take, in megabytes [default: what the machine has left]
+    /// The most memory that all parties together may take, in megabytes [default: what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
     #[command(flatten)]
@@ -185,12 +185,12 @@ pub(crate) struct Query {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Plan {
-    /// The job file; no input values are read
+    /// The job file; its input values are not read
     pub(crate) job: PathBuf,
-    /// The link to estimate for: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
+    /// The network to estimate for: none, lan (round trips of 0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
     #[arg(long, default_value = "none")]
     pub(crate) link: Link,
-    /// The most memory that a party may take, in megabytes [default: what the machine has left]
+    /// The most memory that a party may take, in megabytes [default: what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
     #[command(flatten)]
@@ -201,18 +201,18 @@ pub(crate) struct Plan {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Party {
-    /// The party file: who this party and its peers are
+    /// The party file, which says who this party and the others are
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
     /// The job file
     pub(crate) job: PathBuf,
-    /// The most memory that the job may take, in megabytes [default: `memory` of the party file, or what the machine has left]
+    /// The most memory that the job may take, in megabytes [default: `memory` of the party file, or what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
-    /// Only check files, identity and inputs; do not meet the peers
+    /// Only check the files, this party's key and its inputs; do not connect to the other parties
     #[arg(long)]
     pub(crate) check: bool,
-    /// Use material from stock; all parties must do the same
+    /// Use stock (see `cenote stock`); all parties must do the same
     #[arg(long)]
     pub(crate) online: bool,
     #[command(flatten)]
@@ -221,7 +221,7 @@ pub(crate) struct Party {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Stock {
-    /// Make stock for a job, together with the peers, who run the same command
+    /// Make stock for a job, together with the other parties, who run the same command
     Make {
         /// The party file, which names the stock folder and its key
         #[arg(long, value_name = "FILE")]
@@ -248,7 +248,7 @@ pub(crate) enum Stock {
         config: PathBuf,
         #[command(flatten)]
         which: Which,
-        /// With --orphans: do not ask about items that only one peer says it lacks
+        /// With --orphans: do not ask about items that only one party says it lacks
         #[arg(long, requires = "orphans")]
         yes: bool,
         #[command(flatten)]
@@ -260,12 +260,12 @@ pub(crate) enum Stock {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
-    /// Items, by the beginnings of their names: at least 8 digits
+    /// The names of the items to remove, or the first 8 digits or more of each
     pub(crate) epochs: Vec<String>,
-    /// Unusable stock: unreadable here, or missing at a peer. If only one peer has said so, the command asks first
+    /// Remove the items that no job can use: they cannot be read here, or another party lacks them. If only one party has said so, the command asks first
     #[arg(long)]
     pub(crate) orphans: bool,
-    /// Everything
+    /// Remove everything
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -274,16 +274,16 @@ pub(crate) struct Which {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 pub(crate) struct Amount {
-    /// Enough for this many runs of the job [default: 1]
+    /// Make enough for this many runs of the job [default: 1]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) runs: Option<u64>,
-    /// Enough for one session with this many AND gates
+    /// Make enough for one run with this many AND gates
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) and_gates: Option<u64>,
-    /// With protocol three: this many batches
+    /// With protocol three: make this many batches of triples
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) batches: Option<u64>,
-    /// With protocol authenticated: garble the job's circuit ahead, this many times
+    /// With protocol authenticated: prepare (garble) the job's circuit for this many runs
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) circuits: Option<u64>,
 }
@@ -305,7 +305,7 @@ pub(crate) enum Identity {
         #[arg(long, value_name = "FILE", default_value = "party.toml", requires = "party")]
         config: PathBuf,
     },
-    /// Print the fingerprint by which peers know this party
+    /// Print the fingerprint by which the other parties know this one
     Show {
         /// The identity file
         #[arg(long, default_value = "identity.pem")]

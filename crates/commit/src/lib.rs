@@ -57,7 +57,6 @@ pub const MAX_PIECE: usize = 8192;
 /// Commitments are made in multiples of this.
 pub const BATCH_UNIT: usize = 512;
 
-/// Words of a share.
 const SHARE_WORDS: usize = CODE_BITS.div_ceil(64);
 
 /// A share of a committed string: one bit for each position of the code, message first, bit `i` at bit `i % 64` of word

@@ -34,13 +34,13 @@ impl Form {
 /// How parties on this machine are joined.
 #[derive(Debug, Args)]
 pub struct Local {
-    /// How the parties are joined: tls, or tcp, which protects nothing and is for measurements only
+    /// How the parties are connected: tls, or tcp, which protects nothing and is for measurements only
     #[arg(long, value_parser = |text: &str| processes(text), default_value = "tls")]
     pub transport: Transport,
-    /// Seconds to wait for a silent party
+    /// Seconds to wait for a party that sends nothing
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
     pub timeout: Duration,
-    /// Seconds that a phase of a session may take [default: 600, and 100 times as long as its traffic takes at 1 MB/s]
+    /// Seconds that each phase of a run may take, for example its set-up [default: 600, plus 100 times what the run's traffic takes at 1 MB/s]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub phase_timeout: Option<Duration>,
 }

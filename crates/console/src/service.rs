@@ -29,16 +29,16 @@ const ANSWER: u64 = 256 << 20;
 )]
 #[derive(Debug, Clone, clap::Args)]
 pub struct Reach {
-    /// The party file of the service, if it is on this machine
+    /// The service's party file, if the service runs on this machine
     #[arg(long, value_name = "FILE", env = "CENOTE_CONFIG")]
     pub config: Option<PathBuf>,
-    /// The address of the service, such as https://party.example:7180, if it is elsewhere
+    /// The service's address, if it runs on another machine, for example https://party.example:7180
     #[arg(long, value_name = "URL", env = "CENOTE_SERVICE", conflicts_with = "config")]
     pub service: Option<String>,
-    /// The fingerprint of the service's key, which an address that begins with https needs
+    /// The fingerprint of the service's key; an address that begins with https needs it
     #[arg(long, value_name = "HEX", env = "CENOTE_FINGERPRINT", requires = "service")]
     pub fingerprint: Option<Fingerprint>,
-    /// The file with the token to call it with; without one, the token in the variable CENOTE_TOKEN, or the operator's on this machine
+    /// The file with your token; without it, the token in the variable CENOTE_TOKEN, or the operator's token on this machine
     #[arg(long, value_name = "FILE", env = "CENOTE_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
 }

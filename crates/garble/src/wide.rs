@@ -25,7 +25,7 @@
 //! of security, if h is random given Δ and what is watched. The parties draw it together after both are fixed.
 //! `cenote_params::computational::wide_garbling_hash` counts it, and what it is with several sessions.
 //!
-//! **Bad gates.** Nothing in the proof that a bad gate is wrong on two of its four inputs at least (`docs/parameters.md`) depends
+//! **Bad gates.** Nothing in the proof that a bad gate is wrong on two of its four inputs at least (`cenote_params::lego::GATE_FOUND`) depends
 //! on what the hashes are: each is some function of one label.
 
 use cenote_primitives::lanes::{Kernel, Lanes, run_on};

@@ -8,7 +8,9 @@ use cenote_params::pool::Soundness;
 use cenote_pool::Role;
 use cenote_pool::kept::KeptPool;
 use cenote_pool::session::{agree, check_channels};
-use cenote_session::{Check, Engine, Error, Guarded, Ledger, Recent, Result, WireVector};
+#[cfg(doc)]
+use cenote_session::Engine;
+use cenote_session::{Check, Error, Guarded, Ledger, Recent, Result, WireVector};
 use cenote_store::{ItemId, Store};
 
 use crate::keys::Keys;
@@ -246,25 +248,6 @@ impl JimuEngine {
         Role::of(party, self.garbler)
     }
 
-    /// Drops keys, material and the channel.
-    fn clear(&mut self) {
-        if let Some(side) = self.side.as_deref()
-            && let Some(kept) = side.common().kept()
-            && side.cheated()
-            && let Err(error) = kept.note_cheated()
-        {
-            tracing::error!(%error, "that the garbler has cheated cannot be noted");
-        }
-        self.ledger.costs = self.costs();
-        self.used = self.used();
-        self.cheated = self.peer_cheated();
-        if self.cheated {
-            tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
-        }
-        self.side = None;
-        self.channel = None;
-    }
-
     /// The same wires, of which those that were settled are anchored: they are used again after all.
     fn unsettled(&mut self, wires: &JimuWires) -> Result<JimuWires> {
         if !wires.are_settled() {
@@ -312,7 +295,7 @@ impl Guarded for JimuEngine {
         &mut self.ledger
     }
 
-    fn wipe(&mut self, error: Error) -> Error {
+    fn abort(&mut self, error: Error) -> Error {
         let Some(side) = &mut self.side else {
             return error;
         };
@@ -326,8 +309,24 @@ impl Guarded for JimuEngine {
         }
         common.maker().stop(code);
         self.channel.iter_mut().for_each(|channel| channel.abort(code));
-        self.clear();
         error
+    }
+
+    fn clear(&mut self) {
+        if let Some(side) = self.side.as_deref()
+            && let Some(kept) = side.common().kept()
+            && side.cheated()
+            && let Err(error) = kept.note_cheated()
+        {
+            tracing::error!(%error, "that the garbler has cheated cannot be noted");
+        }
+        self.used = self.used();
+        self.cheated = self.peer_cheated();
+        if self.cheated {
+            tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
+        }
+        self.side = None;
+        self.channel = None;
     }
 }
 

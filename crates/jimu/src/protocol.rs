@@ -8,7 +8,7 @@ use cenote_net::{Channel, PartyId};
 use cenote_params::pool::Work;
 use cenote_pool::Role;
 use cenote_pool::kept::Identity;
-use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source, two};
+use cenote_protocol::{Amount, Facts, Made, MaterialSource, Order, Protocol, Setting, two};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Run, Terms, Topology};
 use cenote_store::{Store, Stored};
 use serde::{Deserialize, Serialize};
@@ -190,7 +190,7 @@ impl Protocol for Jimu {
     }
 
     /// A pool that is kept may have others.
-    fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
+    fn parameters(&self, prepared: &Prepared, source: &MaterialSource<'_>) -> serde_json::Value {
         two::parameters(source, || prepared.to_json())
     }
 
@@ -212,14 +212,16 @@ impl Protocol for Jimu {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_>,
+        source: MaterialSource<'_>,
     ) -> Result<JimuEngine> {
         let mut config = self.config(session, &prepared);
         config.compared = true;
         let channels = two(connections)?;
         match source {
-            Source::Live => JimuEngine::start(me, channels, config, prepared.sizes),
-            Source::Stored(store) => JimuEngine::start_kept(me, channels, config, prepared.sizes, store),
+            MaterialSource::Live => JimuEngine::start(me, channels, config, prepared.sizes),
+            MaterialSource::Stored(store) => {
+                JimuEngine::start_kept(me, channels, config, prepared.sizes, store)
+            }
         }
     }
 

@@ -4,16 +4,16 @@
 //! A wire keeps what it depends on for as long as it lives, back to inputs and to wires that are *anchored*: soldered to so many gates
 //! that most of them are good, from which Δ tells the bit.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cenote_garble::wide::{self, Start};
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::WireVector;
+use cenote_session::{Bundles, Traced, drop_sources};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::online::circuit::Circuit;
 use crate::setup::add_if;
-use crate::wires::{Bundle, Cell, JimuWires, Known};
+use crate::wires::{Bundle, Cell, JimuWires};
 
 /// Where the wires of a bundle come from.
 pub(crate) enum Origin {
@@ -33,16 +33,6 @@ pub(crate) enum Origin {
         parts: Vec<JimuWires>,
         runs: Arc<[LaneRun]>,
     },
-}
-
-impl Origin {
-    fn inputs(&self) -> &[JimuWires] {
-        match self {
-            Origin::Circuit { inputs, .. } => std::slice::from_ref(inputs),
-            Origin::Lanes { parts, .. } => parts,
-            Origin::Anchored(_) | Origin::Known | Origin::Settled => &[],
-        }
-    }
 }
 
 /// The gates that wires are anchored to, an equal odd number for each.
@@ -103,85 +93,58 @@ impl Anchors {
     }
 }
 
-/// The bits of `wires`, a row for each, but zeros for those that are settled: their labels tell. What they depend on is found out once.
+/// The bits of `wires`, a row for each, but zeros for those that are settled: their labels tell.
 pub(crate) fn replay(wires: &JimuWires, cell: Cell, revealed: &Revealed<'_>) -> BitMatrix {
-    // Inputs first, without recursion, for chains may be long.
-    let mut stack: Vec<(Arc<Bundle>, bool)> = bundles(std::slice::from_ref(wires)).collect();
-    while let Some((bundle, ready)) = stack.pop() {
-        let Known { origin, clear } = bundle.known();
-        if clear.get().is_some() {
-            continue;
+    wires.0.replay(|bundle| match &bundle.known().origin {
+        Origin::Known => unreachable!("what is known is clear"),
+        Origin::Settled => None,
+        Origin::Anchored(anchors) => Some(BitMatrix::from_fn(bundle.wires, bundle.lanes, |wire, lane| {
+            let at = wire * bundle.lanes + lane;
+            let label = &bundle.cells[at * cell.size()..][cell.label()];
+            anchors.bit(at, label, revealed)
+        })),
+        Origin::Circuit { circuit, inputs } => {
+            let outputs = circuit.plan.evaluate(&inputs.0.known_bits());
+            Some(outputs.expect("the plan was run on these wires"))
         }
-        let bits = match origin {
-            Origin::Known => unreachable!("what is known is clear"),
-            Origin::Settled => continue,
-            Origin::Anchored(anchors) => BitMatrix::from_fn(bundle.wires, bundle.lanes, |wire, lane| {
-                let at = wire * bundle.lanes + lane;
-                let label = &bundle.cells[at * cell.size()..][cell.label()];
-                anchors.bit(at, label, revealed)
-            }),
-            _ if !ready => {
-                stack.push((bundle.clone(), true));
-                stack.extend(bundles(origin.inputs()));
-                continue;
-            }
-            Origin::Circuit { circuit, inputs } => circuit
-                .plan
-                .evaluate(&gather(inputs))
-                .expect("the plan was run on these wires"),
-            Origin::Lanes { parts, runs } => {
-                let parts: Vec<BitMatrix> = parts.iter().map(gather).collect();
-                BitMatrix::arrange(&parts.iter().collect::<Vec<_>>(), runs)
-            }
+        Origin::Lanes { parts, runs } => {
+            let parts: Vec<BitMatrix> = parts.iter().map(|part| part.0.known_bits()).collect();
+            Some(BitMatrix::arrange(&parts.iter().collect::<Vec<_>>(), runs))
+        }
+    })
+}
+
+impl Traced for Bundle {
+    fn sources(&self) -> impl Iterator<Item = &Bundles<Self>> {
+        let inputs = match &self.known().origin {
+            Origin::Circuit { inputs, .. } => std::slice::from_ref(inputs),
+            Origin::Lanes { parts, .. } => parts,
+            Origin::Anchored(_) | Origin::Known | Origin::Settled => &[],
         };
-        // Set before only if the bundle was on the stack twice.
-        let _ = clear.set(bits);
+        inputs.iter().map(|wires| &wires.0)
     }
-    gather(wires)
-}
 
-fn bundles(wires: &[JimuWires]) -> impl Iterator<Item = (Arc<Bundle>, bool)> {
-    let parts = wires.iter().flat_map(JimuWires::parts);
-    parts.map(|part| (part.bundle.clone(), false))
-}
+    fn clear(&self) -> &OnceLock<BitMatrix> {
+        &self.known().clear
+    }
 
-/// The known bits of wires.
-fn gather(wires: &JimuWires) -> BitMatrix {
-    let mut bits = BitMatrix::zeros(wires.wires(), wires.lanes());
-    for (row, (bundle, wire)) in wires.rows().enumerate() {
-        if let Some(clear) = bundle.known().clear.get() {
-            bits.row_mut(row).copy_from_slice(clear.row(wire));
+    fn unlink(&mut self, links: &mut Vec<Bundles<Self>>) {
+        let Some(known) = &mut self.known else {
+            return;
+        };
+        if let Some(clear) = known.clear.get_mut() {
+            clear.words_mut().zeroize();
+        }
+        match std::mem::replace(&mut known.origin, Origin::Known) {
+            Origin::Circuit { inputs, .. } => links.push(inputs.0),
+            Origin::Lanes { parts, .. } => links.extend(parts.into_iter().map(|part| part.0)),
+            Origin::Anchored(_) | Origin::Known | Origin::Settled => {}
         }
     }
-    bits
 }
 
-/// A long chain must not be dropped link within link.
 impl Drop for Bundle {
     fn drop(&mut self) {
-        let mut links = Vec::new();
-        unlink(self, &mut links);
-        while let Some(inputs) = links.pop() {
-            for part in inputs.0.into_parts() {
-                if let Some(mut bundle) = Arc::into_inner(part.bundle) {
-                    unlink(&mut bundle, &mut links);
-                }
-            }
-        }
-    }
-}
-
-/// Wipes the bits of a bundle that is about to be dropped, and takes its inputs out.
-fn unlink(bundle: &mut Bundle, links: &mut Vec<JimuWires>) {
-    let Some(known) = &mut bundle.known else {
-        return;
-    };
-    if let Some(clear) = known.clear.get_mut() {
-        clear.words_mut().zeroize();
-    }
-    match std::mem::replace(&mut known.origin, Origin::Known) {
-        Origin::Circuit { inputs, .. } => links.push(inputs),
-        Origin::Lanes { parts, .. } => links.extend(parts),
-        Origin::Anchored(_) | Origin::Known | Origin::Settled => {}
+        drop_sources(self);
     }
 }

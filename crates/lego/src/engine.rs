@@ -7,9 +7,9 @@ use cenote_circuit::Plan;
 use cenote_net::{Channel, PartyId};
 use cenote_params::lego::{Account, Soundness};
 use cenote_primitives::BitMatrix;
-use cenote_session::{
-    Check, Demand, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_input,
-};
+#[cfg(doc)]
+use cenote_session::Engine;
+use cenote_session::{Check, Demand, Error, Guarded, Ledger, Parties, Result, WireVector, check_input};
 
 use crate::failure::told_all;
 use crate::memory::{Held, most_ands};
@@ -218,17 +218,6 @@ impl LegoEngine {
         self.side.as_ref().map_or(self.cheated, |side| side.cheated())
     }
 
-    /// Drops keys, material and channels.
-    fn clear(&mut self) {
-        self.ledger.costs = self.costs();
-        self.cheated = self.peer_cheated();
-        if self.cheated {
-            tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
-        }
-        self.side = None;
-        self.channels.clear();
-    }
-
     /// Runs a circuit that is too large to be built as a whole: piece by piece, each of which is built, evaluated and
     /// forgotten.
     fn run_in_pieces(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
@@ -320,14 +309,22 @@ impl Guarded for LegoEngine {
         &mut self.ledger
     }
 
-    fn wipe(&mut self, error: Error) -> Error {
+    fn abort(&mut self, error: Error) -> Error {
         if error.check().is_some() {
             self.side.iter_mut().for_each(|side| side.supply_mut().burn());
         }
         let code = error.reason().code();
         self.channels.iter_mut().for_each(|channel| channel.abort(code));
-        self.clear();
         error
+    }
+
+    fn clear(&mut self) {
+        self.cheated = self.peer_cheated();
+        if self.cheated {
+            tracing::error!(me = %self.me, "the garbler has cheated; outputs so far are right nevertheless");
+        }
+        self.side = None;
+        self.channels.clear();
     }
 }
 

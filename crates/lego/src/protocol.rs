@@ -1,7 +1,7 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
 use cenote_net::PartyId;
-use cenote_protocol::{Amount, Facts, Made, Order as Ordered, Protocol, Setting, Source, two};
+use cenote_protocol::{Amount, Facts, Made, MaterialSource, Order as Ordered, Protocol, Setting, two};
 use cenote_session::{Check, Connections, Demand, Result, Terms, Topology};
 use cenote_store::Stored;
 use serde::{Deserialize, Serialize};
@@ -178,7 +178,7 @@ impl Protocol for Lego {
         self.config("").terms(self.workers.into())
     }
 
-    fn parameters(&self, prepared: &Prepared, source: &Source<'_>) -> serde_json::Value {
+    fn parameters(&self, prepared: &Prepared, source: &MaterialSource<'_>) -> serde_json::Value {
         two::parameters(source, || prepared.to_json())
     }
 
@@ -188,13 +188,13 @@ impl Protocol for Lego {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_>,
+        source: MaterialSource<'_>,
     ) -> Result<LegoEngine> {
         let (mut config, channels) = (self.config(session), connections.channels());
         config.compared = true;
         let mut engine = match source {
-            Source::Live => LegoEngine::start(me, channels, config)?,
-            Source::Stored(folder) => {
+            MaterialSource::Live => LegoEngine::start(me, channels, config)?,
+            MaterialSource::Stored(folder) => {
                 LegoEngine::start_stored(me, channels, config, folder, &prepared.order)?
             }
         };

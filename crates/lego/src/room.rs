@@ -6,7 +6,6 @@ pub(crate) use cenote_session::room::{bits, collected, copy, empty, reserved, se
 pub(crate) const CUT: &str = "the choice of what is checked";
 /// Garbled gates, where room for them is asked for.
 pub(crate) const GATES: &str = "garbled gates";
-/// Authenticators.
 pub(crate) const AUTHENTICATORS: &str = "authenticators of wires";
 /// AND gates that are ready to be used.
 pub(crate) const BUCKETS: &str = "buckets of AND gates";

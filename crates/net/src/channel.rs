@@ -13,9 +13,9 @@ pub struct Meter {
     pub bytes_sent: u64,
     /// All bytes taken from the transport.
     pub bytes_received: u64,
-    /// Messages sent.
+    /// Messages handed to the channel, whole.
     pub messages_sent: u64,
-    /// Messages received.
+    /// Messages that were taken from the channel, whole.
     pub messages_received: u64,
     /// Rounds: how often a receive followed a send.
     pub rounds: u64,

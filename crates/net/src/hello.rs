@@ -4,7 +4,6 @@ use sha2::{Digest, Sha256};
 
 use crate::{Error, PartyId};
 
-/// Bytes of a hello.
 pub(crate) const HELLO_BYTES: usize = 114;
 
 /// The longest label.

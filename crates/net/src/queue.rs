@@ -16,7 +16,6 @@ pub(crate) enum Push {
     Urgent,
 }
 
-/// The queue.
 #[derive(Default)]
 pub(crate) struct Queue {
     pieces: VecDeque<Vec<u8>>,

@@ -55,7 +55,6 @@ impl TcpLink {
         self.outbox.is_idle()
     }
 
-    /// The socket.
     pub(crate) fn socket(&self) -> &TcpStream {
         &self.outbox.socket
     }

@@ -22,9 +22,7 @@ pub(crate) const MOST_KEPT: u64 = 64 << 20;
 
 /// What is computed.
 pub(crate) enum Work {
-    /// A circuit.
     Circuit {
-        /// Its job.
         job: Box<Job>,
         /// What is computed.
         program: Box<Program>,

@@ -24,7 +24,7 @@ pub struct Made {
 /// Where a party listens.
 #[derive(Debug)]
 pub struct Places {
-    /// For its peers.
+    /// Where its peers connect to.
     pub peers: TcpListener,
     /// For those who open its page.
     pub page: TcpListener,

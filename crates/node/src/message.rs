@@ -97,13 +97,9 @@ pub(crate) enum Message {
         reason: String,
     },
     /// The sender takes the job back.
-    Cancel {
-        /// The job.
-        job: JobId,
-    },
+    Cancel { job: JobId },
     /// The job failed at the sender.
     Fail {
-        /// The job.
         job: JobId,
         /// How.
         failure: FailKind,
@@ -112,7 +108,6 @@ pub(crate) enum Message {
     },
     /// The job begins, says its leader.
     Start {
-        /// The job.
         job: JobId,
         /// The shelf of stock that serves it, if one does.
         shelf: Option<u8>,
@@ -126,18 +121,12 @@ pub(crate) enum Message {
     },
     /// Asks the receiver which of these items it lacks.
     Compare {
-        /// The shelf.
         shelf: u8,
         /// Items that the sender has on it.
         items: Vec<Digest>,
     },
     /// Of the items that it was asked about the sender lacks these.
-    Lacking {
-        /// The shelf.
-        shelf: u8,
-        /// The items.
-        items: Vec<Digest>,
-    },
+    Lacking { shelf: u8, items: Vec<Digest> },
     /// The leader asks to make stock.
     Make {
         /// What it is called.
@@ -165,27 +154,17 @@ pub(crate) enum Message {
         run: JobId,
     },
     /// Where unfinished jobs stand at the sender.
-    Statuses {
-        /// The jobs.
-        jobs: Vec<JobStatus>,
-    },
+    Statuses { jobs: Vec<JobStatus> },
     /// The sender does not know a job of the receiver's, and asks to be asked.
-    Ask {
-        /// The job.
-        job: JobId,
-    },
+    Ask { job: JobId },
     /// The receiver has said something that is not understood.
-    Unclear {
-        /// What.
-        what: String,
-    },
+    Unclear { what: String },
 }
 
 /// What is on a shelf of one kind of stock, in runs of a typical job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Level {
-    /// The shelf.
     pub(crate) shelf: u8,
     /// The kind.
     pub(crate) stock: Digest,
@@ -199,9 +178,7 @@ pub(crate) struct Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lack {
-    /// The shelf.
     pub(crate) shelf: u8,
-    /// The item.
     pub(crate) item: Digest,
     /// Who lacks it.
     pub(crate) by: u8,
@@ -211,22 +188,18 @@ pub(crate) struct Lack {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobStatus {
-    /// The job.
     pub(crate) job: JobId,
     /// The digest of its proposal.
     pub(crate) proposal: Digest,
     /// Who proposed it.
     pub(crate) proposer: u8,
-    /// Its state.
     pub(crate) state: StateName,
     /// Whether the sender has approved it.
     pub(crate) approved: bool,
-    /// Its deadline.
     pub(crate) deadline: Timestamp,
 }
 
 impl Message {
-    /// As bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         // Nothing in a message can fail to be written.
         serde_json::to_vec(self).unwrap_or_default()

@@ -32,7 +32,6 @@ const PROPOSALS: usize = 256;
 /// Seconds' worth of proposals that may come at once.
 const BURST: f64 = 2.0;
 
-/// A peer.
 pub(crate) struct Peer(Mutex<Known>);
 
 /// What is known of a peer.

@@ -43,7 +43,6 @@ pub(crate) struct Wanted {
 /// A job that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Waiting {
-    /// The job.
     pub(crate) job: JobId,
     /// Who proposed it.
     pub(crate) proposer: u8,

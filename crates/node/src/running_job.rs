@@ -22,7 +22,6 @@ const WORD: Duration = Duration::from_secs(2);
 /// A job that runs.
 #[derive(Debug)]
 pub(crate) struct RunningJob {
-    /// The job.
     pub(crate) job: JobId,
     /// How many take part.
     pub(crate) parties: u8,

@@ -19,9 +19,9 @@ pub struct Settings {
     pub names: Vec<String>,
     /// What the others know it by.
     pub fingerprint: String,
-    /// Its folder.
+    /// Where its record, keys and material lie.
     pub folder: PathBuf,
-    /// Its database.
+    /// Where the record of jobs is.
     pub database: Address,
     /// The folder of its data.
     pub data: PathBuf,
@@ -43,7 +43,7 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long a phase of a session may take.
     pub phase_timeout: Option<Duration>,
-    /// Its stock.
+    /// Material that is kept ahead of jobs.
     pub stock: StockSettings,
 }
 

@@ -25,7 +25,6 @@ use crate::columns::{Chunk, Columns};
 const EXTRACTED: usize = 127;
 /// Columns: the base OTs of a set-up.
 pub(crate) const WIDTH: usize = EXTRACTED + bch::PARITY_BITS;
-/// Words of a row.
 pub(crate) const ROW_WORDS: usize = WIDTH.div_ceil(64);
 /// Known bits of d that cost no bit of Δ.
 #[cfg(test)]

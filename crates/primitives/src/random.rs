@@ -23,9 +23,9 @@ fn os_fill(bytes: &mut [u8]) {
 /// A source of fresh randomness. Production code uses [`Entropy::os`] only.
 ///
 /// `Debug` prints which kind of source it is, never its state.
-pub struct Entropy(Source);
+pub struct Entropy(Generator);
 
-enum Source {
+enum Generator {
     Os,
     Seeded { prg: Box<Prg>, next: u64 },
 }
@@ -33,14 +33,14 @@ enum Source {
 impl Entropy {
     /// The operating system's randomness.
     pub fn os() -> Entropy {
-        Entropy(Source::Os)
+        Entropy(Generator::Os)
     }
 
     /// **For tests only**: a deterministic source, worthless for security. Equal seeds give equal sequences of calls
     /// equal answers; different seeds give unrelated ones.
     pub fn for_tests(seed: u64) -> Entropy {
         let prg = Prg::new(Block([seed, u64::from_le_bytes(*b"testseed")].map(u64::to_le)));
-        Entropy(Source::Seeded {
+        Entropy(Generator::Seeded {
             prg: Box::new(prg),
             next: 0,
         })
@@ -52,8 +52,8 @@ impl Entropy {
     /// If the operating system has no randomness to give.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         match &mut self.0 {
-            Source::Os => os_fill(bytes),
-            Source::Seeded { prg, next } => {
+            Generator::Os => os_fill(bytes),
+            Generator::Seeded { prg, next } => {
                 // Every call starts on a block of its own, so that the answer depends on the calls before it only.
                 for chunk in bytes.chunks_mut(size_of::<Block512>()) {
                     let mut block = [Block512::ZERO];
@@ -77,8 +77,8 @@ impl Entropy {
     /// If the operating system has no randomness to give.
     pub fn fork(&mut self) -> Entropy {
         Entropy(match self.0 {
-            Source::Os => Source::Os,
-            Source::Seeded { .. } => Source::Seeded {
+            Generator::Os => Generator::Os,
+            Generator::Seeded { .. } => Generator::Seeded {
                 prg: Box::new(self.prg()),
                 next: 0,
             },
@@ -115,8 +115,8 @@ impl Entropy {
 impl fmt::Debug for Entropy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Source::Os => "Entropy(os)",
-            Source::Seeded { .. } => "Entropy(for tests)",
+            Generator::Os => "Entropy(os)",
+            Generator::Seeded { .. } => "Entropy(for tests)",
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cenote_net::PartyId;
-use cenote_protocol::{Protocol, Source};
+use cenote_protocol::{MaterialSource, Protocol};
 use cenote_session::{ClearEngine, Connections, Demand, Topology};
 
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ pub fn in_memory<P: Protocol, T: Send>(
     let connections = Connections::in_memory(&protocol.topology(), TIMEOUT);
     let parties = prepared.into_iter().zip(connections);
     as_threads(parties, |me, (prepared, connections)| {
-        let mut engine = protocol.start(prepared, me, connections, "in memory", Source::Live)?;
+        let mut engine = protocol.start(prepared, me, connections, "in memory", MaterialSource::Live)?;
         demand.announce(&mut engine)?;
         run(&Session::new(engine), &program)
     })

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A public value that a secret can hold.
 pub trait Word: Copy + PartialEq + fmt::Debug + 'static {
-    /// Bits of it.
+    /// How many wires hold it.
     const BITS: u32;
     /// Whether it is in two's complement.
     const SIGNED: bool;

@@ -11,7 +11,7 @@ use cenote_session::{AnyEngine, Connections, Demand, Result, Terms, Topology, er
 use cenote_store::{Store, Stored};
 use serde_json::{Map, Value};
 
-use crate::{Amount, Made, Order, Protocol, Setting, Source};
+use crate::{Amount, Made, MaterialSource, Order, Protocol, Setting};
 
 /// The field that has a protocol's name in JSON and in terms.
 pub const NAME_FIELD: &str = "protocol";
@@ -57,7 +57,7 @@ pub trait AnyPrepared: Send + Sync {
     /// As [`Protocol::terms`], after the protocol's name.
     fn terms(&self) -> Terms;
     /// As [`Protocol::parameters`].
-    fn parameters(&self, source: &Source<'_>) -> Value;
+    fn parameters(&self, source: &MaterialSource<'_>) -> Value;
     /// As [`Protocol::made`].
     fn made(&self) -> Option<String>;
     /// As [`Protocol::memory_bytes`].
@@ -72,7 +72,7 @@ pub trait AnyPrepared: Send + Sync {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_>,
+        source: MaterialSource<'_>,
     ) -> Result<AnyEngine>;
 }
 
@@ -174,7 +174,7 @@ impl<P: Protocol> AnyPrepared for (P, P::Prepared) {
         named::<P>(self.0.terms(&self.1))
     }
 
-    fn parameters(&self, source: &Source<'_>) -> Value {
+    fn parameters(&self, source: &MaterialSource<'_>) -> Value {
         self.0.parameters(&self.1, source)
     }
 
@@ -199,7 +199,7 @@ impl<P: Protocol> AnyPrepared for (P, P::Prepared) {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_>,
+        source: MaterialSource<'_>,
     ) -> Result<AnyEngine> {
         let (protocol, prepared) = *self;
         let started = protocol.start(prepared, me, connections, session, source);

@@ -21,7 +21,7 @@ pub use stock::{Amount, Facts, Made, Order};
 
 /// Where the material of a session comes from.
 #[derive(Debug)]
-pub enum Source<'a> {
+pub enum MaterialSource<'a> {
     /// It is made in the session.
     Live,
     /// It was made before.
@@ -36,7 +36,7 @@ pub trait Protocol:
     const NAME: &'static str;
     /// The settings that a job may state.
     const SETTINGS: &'static [&'static str];
-    /// Its checks.
+    /// Every check that a session may fail, by which errors name it.
     const CHECKS: &'static [Check];
     /// What the one search for parameters has found for a demand.
     type Prepared: Clone + Send + Sync;
@@ -97,7 +97,7 @@ pub trait Protocol:
     fn terms(&self, prepared: &Self::Prepared) -> Terms;
 
     /// The parameters, for the report of a session with material from `source`; nothing if the material has its own.
-    fn parameters(&self, prepared: &Self::Prepared, source: &Source<'_>) -> serde_json::Value;
+    fn parameters(&self, prepared: &Self::Prepared, source: &MaterialSource<'_>) -> serde_json::Value;
 
     /// In a few words for people, what a session makes before it computes.
     fn made(&self, prepared: &Self::Prepared) -> Option<String> {
@@ -115,7 +115,7 @@ pub trait Protocol:
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_>,
+        source: MaterialSource<'_>,
     ) -> Result<Self::Engine>;
 
     /// The material that `amount` comes to, for a job that does what `demand` says.

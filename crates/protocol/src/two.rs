@@ -4,7 +4,7 @@ use cenote_net::PartyId;
 use cenote_session::Topology;
 use serde_json::Value;
 
-use crate::{Setting, Source};
+use crate::{MaterialSource, Setting};
 
 /// The garbler and the evaluator, if party `garbler`, 0 or 1, garbles.
 pub fn roles(garbler: u8) -> [PartyId; 2] {
@@ -50,9 +50,9 @@ pub fn no_setting(name: &str) -> String {
 }
 
 /// The parameters of a session for its report, where stored material has its own.
-pub fn parameters(source: &Source<'_>, live: impl FnOnce() -> Value) -> Value {
+pub fn parameters(source: &MaterialSource<'_>, live: impl FnOnce() -> Value) -> Value {
     match source {
-        Source::Live => live(),
-        Source::Stored(_) => Value::Null,
+        MaterialSource::Live => live(),
+        MaterialSource::Stored(_) => Value::Null,
     }
 }

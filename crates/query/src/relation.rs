@@ -15,7 +15,6 @@ pub(crate) struct Info {
 /// What is made of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Function {
-    /// How many rows it has.
     Rows,
     /// How many values there are.
     Count,

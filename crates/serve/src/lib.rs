@@ -14,11 +14,11 @@ use cenote::Result;
 use cenote_console::{Command, EXIT_CODES, Log, Sibling, StartedBy};
 use clap::{Parser, Subcommand};
 
-/// Keep a party's service up: it runs the jobs that all parties have approved, and has a page.
+/// Start a party's service, which runs the jobs that all parties have approved, and shows them on a web page.
 #[derive(Debug, Parser)]
 #[command(name = "cenote-serve", version, after_help = EXIT_CODES, args_conflicts_with_subcommands = true)]
 struct Args {
-    /// Say more on standard error: once for steps, twice for connections (RUST_LOG overrides)
+    /// Say more on standard error: -v for steps, -vv for connections (the variable RUST_LOG overrides this)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten)]
@@ -32,16 +32,16 @@ struct Args {
 /// What is done for a service besides keeping it up.
 #[derive(Debug, Subcommand)]
 enum Other {
-    /// Make a new party: a folder with its key, data and policy
+    /// Make a new party: a folder with its key, its data and its policy
     Init(serve::Init),
     /// Invite the other parties, and wait for them to join
     Invite(serve::Invite),
-    /// Join the parties of an invitation
+    /// Join the parties that have invited this one
     Join(serve::Join),
-    /// Check the audit log of a standing service
+    /// Check that nobody has changed the audit log of a party's service
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// Examine a standing service, and say what to do about each fault
+    /// Examine a party's service, and say what to do about each fault
     Doctor(doctor::Doctor),
 }
 

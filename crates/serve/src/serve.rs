@@ -29,13 +29,13 @@ pub(crate) struct Serve {
     /// The party file
     #[arg(long, default_value = "party.toml", conflicts_with = "local")]
     config: PathBuf,
-    /// Run this many parties on this machine, with sample data: 2 or 3
+    /// Instead of one party, run 2 or 3 parties on this machine, with sample data
     #[arg(long, value_name = "PARTIES", value_parser = clap::value_parser!(u8).range(2..=3))]
     local: Option<u8>,
     /// With --local: keep the parties in this folder [default: a folder that is deleted at the end]
     #[arg(long, requires = "local")]
     folder: Option<PathBuf>,
-    /// Write the log as JSON, one object a line
+    /// Write the log as one JSON object a line
     #[arg(long)]
     json_log: bool,
 }
@@ -62,10 +62,10 @@ pub(crate) struct Invite {
     /// The address at which the others reach this party, host:port
     #[arg(long)]
     address: String,
-    /// The name of the party, if it is made
+    /// The party's name, if its folder is new
     #[arg(long, default_value = "party-0")]
     name: String,
-    /// How many parties there are, if it is made: 2 or 3
+    /// How many parties there are, if the folder is new: 2 or 3
     #[arg(long, default_value_t = 3)]
     parties: u8,
     /// Minutes to wait for the others

@@ -137,7 +137,7 @@ pub enum Error {
         open: u64,
         /// Those that ended so.
         ended: u64,
-        /// The limit of each.
+        /// The limit.
         limit: u64,
     },
     /// A rule has approved the job, and a person has to by now.

@@ -81,7 +81,7 @@ impl<B: Bundle> Bundles<B> {
     }
 
     /// Takes the parts out.
-    pub fn into_parts(self) -> Vec<Part<B>> {
+    pub(crate) fn into_parts(self) -> Vec<Part<B>> {
         self.parts
     }
 

@@ -15,7 +15,7 @@ pub struct Run<'a> {
     pub plan: &'a Plan,
     /// Lanes each time.
     pub lanes: usize,
-    /// How many times.
+    /// How often it is run, one run after another.
     pub times: usize,
 }
 

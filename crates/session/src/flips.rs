@@ -8,9 +8,9 @@ use crate::{Result, room};
 /// for protocols in which a negated wire is the same, plus something known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flips {
-    /// Of each AND gate, the operands.
+    /// Of each AND gate, whether each operand is.
     pub operands: Vec<[bool; 2]>,
-    /// The outputs.
+    /// Of each output wire, whether it is negated.
     pub outputs: Vec<bool>,
 }
 

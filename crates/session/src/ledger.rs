@@ -22,11 +22,6 @@ impl Ledger {
         self.costs.add_phase(phase, time);
         self.parts += time;
     }
-
-    /// Ends the session: later calls are refused with `reason`.
-    pub fn end(&mut self, reason: impl Into<String>) {
-        self.over = Some(reason.into());
-    }
 }
 
 /// An engine whose calls go through [`Guarded::call`].
@@ -45,8 +40,11 @@ pub trait Guarded: Engine + Sized {
         Ok(())
     }
 
-    /// Tells the peers that `error` ends the session, and wipes its secrets. Gives what tells most of the cause.
-    fn wipe(&mut self, error: Error) -> Error;
+    /// Tells the peers that `error` ends the session. Gives what tells most of the cause.
+    fn abort(&mut self, error: Error) -> Error;
+
+    /// Drops keys, material and channels of a session that is over.
+    fn clear(&mut self);
 
     /// Runs one call of the contract, and adds its time to the costs. A session that is over refuses it; any error but bad input
     /// ends the session.
@@ -68,10 +66,31 @@ pub trait Guarded: Engine + Sized {
             Err(error) if !matches!(error, Error::BadInput(_)) => error,
             other => return other,
         };
-        let error = self.wipe(error).with_checks(Self::CHECKS);
-        self.ledger().end(error.to_string());
+        let error = self.abort(error).with_checks(Self::CHECKS);
+        self.end(error.to_string());
         tracing::warn!(me = %self.me(), %error, "the session failed");
         Err(error)
+    }
+
+    /// Ends the session in agreement with the peers, which `farewell` reaches with them.
+    ///
+    /// # Errors
+    /// As [`Guarded::call`].
+    fn finish_after(
+        &mut self,
+        phase: &'static str,
+        farewell: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        self.call(phase, farewell)?;
+        self.end("the session is finished");
+        Ok(())
+    }
+
+    /// Notes what the session has cost, and drops what it has: later calls are refused with `reason`.
+    fn end(&mut self, reason: impl Into<String>) {
+        self.ledger().costs = self.costs();
+        self.clear();
+        self.ledger().over = Some(reason.into());
     }
 }
 

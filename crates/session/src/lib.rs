@@ -23,6 +23,7 @@ mod phases;
 mod recent;
 pub mod room;
 mod same_run;
+mod traced;
 mod warning;
 
 pub use bundles::{Bundle, Bundles, Part};
@@ -40,4 +41,5 @@ pub use handshake::{AlsoAgree, Terms, handshake};
 pub use ledger::{Guarded, Ledger, cheated_warning, compare_digests, farewell};
 pub use phases::Phases;
 pub use recent::Recent;
+pub use traced::{Traced, drop_sources};
 pub use warning::{Warning, WarningKind};

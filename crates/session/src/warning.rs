@@ -26,7 +26,7 @@ pub enum WarningKind {
 }
 
 impl WarningKind {
-    /// Its name.
+    /// As alarms are told apart.
     pub fn name(self) -> &'static str {
         match self {
             WarningKind::PeerCheated => "peer-cheated",

@@ -1,4 +1,7 @@
 //! The records of a CSV file, one at a time, out of a buffer that grows to the longest of them at most.
+//!
+//! The crate `csv` takes any bytes as some record: it reads `"1"2` as 12, and a last field whose quote is never closed. Here these are errors, since nobody
+//! else sees a table that was read wrongly.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -36,7 +39,6 @@ struct Span {
     doubled: bool,
 }
 
-/// A record.
 pub(crate) struct Record<'a> {
     buffer: &'a [u8],
     fields: &'a [Span],

@@ -110,7 +110,7 @@ impl fmt::Debug for Column {
 /// The name and type of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// What the query calls it.
     pub name: String,
     /// Its type.
     pub kind: Type,
@@ -125,7 +125,7 @@ pub struct Table {
     pub fields: Vec<Field>,
     /// Its columns, one for each field, all of as many rows.
     pub columns: Vec<Column>,
-    /// Its rows.
+    /// Rows in each of its columns.
     pub rows: usize,
 }
 

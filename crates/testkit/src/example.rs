@@ -2,14 +2,9 @@
 //!
 //! With one line in the registry of `cenote` it can be named in jobs, run, and reported like the others.
 
-use cenote_circuit::Plan;
 use cenote_net::PartyId;
-use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_protocol::{Protocol, Setting, Source};
-use cenote_session::{
-    Check, ClearEngine, ClearWires, Connections, Costs, Demand, Engine, Error, Parties, Result, Terms,
-    Topology,
-};
+use cenote_protocol::{MaterialSource, Protocol, Setting};
+use cenote_session::{Check, ClearEngine, Connections, Demand, Error, Result, Terms, Topology};
 use serde::{Deserialize, Serialize};
 
 /// The steps of the protocol.
@@ -39,16 +34,14 @@ pub struct Example {
     pub password: u8,
 }
 
-/// One party of a session.
-pub struct ExampleEngine(ClearEngine);
-
 impl Protocol for Example {
     const NAME: &'static str = "example";
     const SETTINGS: &'static [&'static str] = &["password"];
     const CHECKS: &'static [Check] = checks::ALL;
     /// AND gates.
     type Prepared = u64;
-    type Engine = ExampleEngine;
+    /// Computes in the clear.
+    type Engine = ClearEngine;
     /// It has no stock.
     type Material = ();
 
@@ -86,7 +79,7 @@ impl Protocol for Example {
         vec![("AND gates".into(), ands.to_string())]
     }
 
-    fn parameters(&self, ands: &u64, _: &Source<'_>) -> serde_json::Value {
+    fn parameters(&self, ands: &u64, _: &MaterialSource<'_>) -> serde_json::Value {
         (*ands).into()
     }
 
@@ -96,8 +89,8 @@ impl Protocol for Example {
         me: PartyId,
         connections: Connections,
         _: &str,
-        _: Source<'_>,
-    ) -> Result<ExampleEngine> {
+        _: MaterialSource<'_>,
+    ) -> Result<ClearEngine> {
         let mut channels = connections.channels();
         for channel in &mut channels {
             channel.send(steps::PASSWORD, &[self.password])?;
@@ -115,60 +108,6 @@ impl Protocol for Example {
                 return Err(error);
             }
         }
-        Ok(ExampleEngine(ClearEngine::new(me, channels)))
-    }
-}
-
-impl Engine for ExampleEngine {
-    type Wires = ClearWires;
-
-    fn me(&self) -> PartyId {
-        self.0.me()
-    }
-
-    fn parties(&self) -> usize {
-        self.0.parties()
-    }
-
-    fn prepare(&mut self, plan: &Plan, lanes: usize) -> Result<()> {
-        self.0.prepare(plan, lanes)
-    }
-
-    fn input(
-        &mut self,
-        owner: PartyId,
-        wires: usize,
-        lanes: usize,
-        bits: Option<&BitMatrix>,
-    ) -> Result<ClearWires> {
-        self.0.input(owner, wires, lanes, bits)
-    }
-
-    fn constant(&mut self, bits: &BitMatrix) -> Result<ClearWires> {
-        self.0.constant(bits)
-    }
-
-    fn run(&mut self, plan: &Plan, inputs: &ClearWires) -> Result<ClearWires> {
-        self.0.run(plan, inputs)
-    }
-
-    fn arrange(&mut self, parts: &[&ClearWires], runs: &[LaneRun]) -> Result<ClearWires> {
-        self.0.arrange(parts, runs)
-    }
-
-    fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {
-        self.0.reveal(wires, to)
-    }
-
-    fn compare(&mut self, digest: &[u8; 32]) -> Result<()> {
-        self.0.compare(digest)
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        self.0.finish()
-    }
-
-    fn costs(&self) -> Costs {
-        self.0.costs()
+        Ok(ClearEngine::new(me, channels))
     }
 }

@@ -20,7 +20,6 @@ const WINDOW: usize = 1024;
 const TILE: usize = 32;
 /// Triples in an array that does not fit into caches: 32 MiB for both components.
 const N: usize = 1 << 18;
-/// Subarrays of it.
 const SUBARRAYS: usize = 128;
 
 type Pair = [Vec<Block512>; 2];

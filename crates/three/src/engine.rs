@@ -259,7 +259,7 @@ impl Guarded for ThreeEngine {
         self.workers.iter().try_for_each(|worker| worker.stock.check())
     }
 
-    fn wipe(&mut self, error: Error) -> Error {
+    fn abort(&mut self, error: Error) -> Error {
         let error = self.workers[0].stock.explain(error);
         // What a generator meets from here on is not told, here or to the peers, so that no echo of the last word is.
         self.workers.iter().for_each(|worker| worker.stock.end());
@@ -274,11 +274,13 @@ impl Guarded for ThreeEngine {
             worker.stock.stop(Some(code));
             worker.evaluator.wipe();
         }
-        self.ledger.costs = self.costs();
-        // With the workers go their keys, and with the stock those of its epoch.
+        error
+    }
+
+    /// With the workers go their keys and triples, and with the stock those of its epoch.
+    fn clear(&mut self) {
         self.workers.clear();
         self.online = None;
-        error
     }
 }
 
@@ -417,18 +419,13 @@ impl Engine for ThreeEngine {
 
     fn finish(&mut self) -> Result<()> {
         self.call("verify", |this| verify(&mut this.workers))?;
-        self.call("finish", |this| {
+        self.finish_after("finish", |this| {
             this.workers.iter().for_each(|worker| worker.stock.end());
             farewell(&mut this.workers[0].evaluator.ring)?;
             this.online = None;
+            this.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
             Ok(())
-        })?;
-        self.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
-        self.ledger.costs = self.costs();
-        // With the workers go their keys and triples.
-        self.workers.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
+        })
     }
 
     fn error_bound(&self) -> f64 {

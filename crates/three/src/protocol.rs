@@ -6,7 +6,7 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
-use cenote_protocol::{Amount, Facts, Made, Order, Protocol, Setting, Source};
+use cenote_protocol::{Amount, Facts, Made, MaterialSource, Order, Protocol, Setting};
 use cenote_session::{Check, Connections, Demand, Result, Run, Terms, Topology};
 use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -230,7 +230,7 @@ impl Protocol for Three {
         terms
     }
 
-    fn parameters(&self, parameters: &Parameters, _: &Source<'_>) -> serde_json::Value {
+    fn parameters(&self, parameters: &Parameters, _: &MaterialSource<'_>) -> serde_json::Value {
         serde_json::to_value(parameters).expect("parameters are numbers and names")
     }
 
@@ -240,13 +240,13 @@ impl Protocol for Three {
         me: PartyId,
         connections: Connections,
         session: &str,
-        source: Source<'_>,
+        source: MaterialSource<'_>,
     ) -> Result<ThreeEngine> {
         let (mut config, links) = (self.config(parameters, session), Links::of(me, connections));
         config.compared = true;
         match source {
-            Source::Live => ThreeEngine::start(me, links, config),
-            Source::Stored(folder) => ThreeEngine::start_online(me, links, config, folder),
+            MaterialSource::Live => ThreeEngine::start(me, links, config),
+            MaterialSource::Stored(folder) => ThreeEngine::start_online(me, links, config, folder),
         }
     }
 

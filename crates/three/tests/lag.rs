@@ -13,7 +13,7 @@ use cenote_protocol::Protocol;
 use cenote_session::{Demand, Engine, Error, MESSAGE_FORM, Parties};
 use cenote_testkit::{Between, Tapped};
 use cenote_three::{Config, Lag, Links, Ring, Three, ThreeEngine, ViewCheck, steps};
-use common::intercept::Spy;
+use common::intercept::{Spy, spoilt};
 use common::session::{Session, random_bits, share, small_answer, small_input, small_plan};
 use common::tiny;
 
@@ -203,15 +203,8 @@ fn pings_are_checked() {
     for truncate in [false, true] {
         let spy = Spy::corrupting(move |message| {
             let hit: &[Step] = steps::MEASURED;
-            (hit.contains(&message.step) && message.occurrence == 2 && message.wire.to == 1).then(|| {
-                let mut body = message.body.clone();
-                if truncate {
-                    body.pop();
-                } else {
-                    body[0] ^= 1;
-                }
-                vec![(message.step, body)]
-            })
+            (hit.contains(&message.step) && message.occurrence == 2 && message.wire.to == 1)
+                .then(|| spoilt(message, truncate))
         });
         let mut session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 3).with_spy(0, &spy);
         session.change = Some(|config| config.lag = Lag::Measured);

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Places.
 pub(crate) struct Places(Arc<Mutex<Taken>>);
 
 struct Taken {

@@ -34,7 +34,6 @@ pub(crate) struct Turn {
     _share: Option<OwnedSemaphorePermit>,
 }
 
-/// Turns.
 pub(crate) struct Turns {
     entry: Arc<Semaphore>,
     admin: Arc<Semaphore>,

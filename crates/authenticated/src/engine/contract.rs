@@ -140,16 +140,13 @@ impl Engine for AuthenticatedEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("online", |this| {
+        self.finish_after("online", |this| {
             let (party, channel) = this.parts();
             party.settle(channel)?;
             party.supply.leave()?;
             party.keys.leave()?;
             farewell([channel], steps::FINISH)
-        })?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
+        })
     }
 
     fn costs(&self) -> Costs {

@@ -91,7 +91,6 @@ impl Ready {
         self.inputs.macs.len()
     }
 
-    /// Its AND gates.
     pub(crate) fn gates(&self) -> u64 {
         self.segments.iter().map(|of| of.count as u64).sum()
     }

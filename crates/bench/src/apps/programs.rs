@@ -48,7 +48,6 @@ pub enum App {
 /// What Zhu, Huang and Cassel (CCS 2017, Table 5) report for POOL with 35 million gates on a LAN.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Paper {
-    /// Seconds.
     pub seconds: f64,
     /// Gigabytes sent.
     pub gigabytes: f64,

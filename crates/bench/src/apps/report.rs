@@ -13,7 +13,6 @@ use crate::usage::{Machine, median};
 pub struct AppRow {
     /// The program.
     pub app: App,
-    /// The engine.
     pub engine: String,
     /// AND gates, counted once for each place of a row.
     pub and_gates: u64,
@@ -69,7 +68,6 @@ pub struct AppsReport {
 }
 
 impl AppsReport {
-    /// As a table.
     pub fn table(&self) -> String {
         let mut table = Table::new("llrrrrrrrr");
         table.row(&[

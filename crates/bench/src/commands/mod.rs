@@ -11,11 +11,11 @@ use cenote::Result;
 use cenote_console::{Command, EXIT_CODES, Sibling, StartedBy};
 use clap::{Parser, Subcommand};
 
-/// Measure protocols and their parts, compute without end, and draw.
+/// Measure protocols and their parts, run random computations, and draw plots.
 #[derive(Debug, Parser)]
 #[command(name = "cenote-bench", version, after_help = EXIT_CODES)]
 struct Args {
-    /// Say more on standard error: once for steps, twice for connections (RUST_LOG overrides)
+    /// Say more on standard error: -v for steps, -vv for connections (the variable RUST_LOG overrides this)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     #[command(flatten)]

@@ -89,7 +89,6 @@ pub struct MuxRow {
 /// A pool of gadgets for multiplexers beside the pool of AND gates.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MuxPool {
-    /// How it is filled.
     pub fill: Filled,
     /// The base-2 logarithm of the probability that a cheater ever gets through, in a session with both pools.
     pub error_log2: f64,
@@ -100,11 +99,9 @@ pub struct MuxPool {
 /// What one pool costs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// How it is filled.
     pub fill: Filled,
     /// Gates made for each gate of a circuit, by theory: B/(1 - r_c).
     pub gates_per_and: f64,
-    /// Bytes of a label.
     pub label_bytes: usize,
     /// If it was asked for.
     pub mux: Option<MuxPool>,

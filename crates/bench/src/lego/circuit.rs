@@ -9,7 +9,7 @@ use std::time::Instant;
 use cenote_lego::{LegoEngine, LegoWires, Prepared};
 use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
-use cenote_protocol::{Protocol, Source};
+use cenote_protocol::{MaterialSource, Protocol};
 use cenote_session::{Connections, Costs, Engine, Parties, Topology, WireVector};
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,6 @@ pub enum To {
     Evaluator,
     /// The garbler only.
     Garbler,
-    /// Both.
     Both,
 }
 
@@ -52,7 +51,6 @@ impl std::str::FromStr for To {
 pub struct LegoBench {
     /// A circuit file, or `lib:NAME`. Input values belong to the garbler and the evaluator in turn.
     pub circuit: String,
-    /// Instances of it.
     pub instances: u64,
     /// The protocol.
     pub settings: Lego,
@@ -121,7 +119,7 @@ impl Measurement for LegoBench {
                 me,
                 connections,
                 "cenote bench lego",
-                Source::Live,
+                MaterialSource::Live,
             )?);
             Ok(())
         })?;
@@ -331,9 +329,7 @@ pub struct ByPhase<T> {
 /// What a number of instances of a circuit cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LegoRow {
-    /// The circuit.
     pub circuit: CircuitDescription,
-    /// Instances of it.
     pub instances: u64,
     /// The protocol's settings.
     #[serde(flatten)]
@@ -380,7 +376,6 @@ pub struct LegoReport {
     /// What it gave.
     #[serde(flatten)]
     pub row: LegoRow,
-    /// The machine.
     pub machine: Machine,
 }
 

@@ -343,7 +343,6 @@ pub struct CommitReport {
     pub setup_ms: f64,
     /// By number of strings.
     pub rows: Vec<CommitRow>,
-    /// The machine.
     pub machine: Machine,
 }
 

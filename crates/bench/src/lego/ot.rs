@@ -178,7 +178,6 @@ pub struct OtReport {
     pub repeat: u32,
     /// The kinds.
     pub rows: Vec<OtRow>,
-    /// The machine.
     pub machine: Machine,
 }
 

@@ -65,7 +65,6 @@ struct TimingColumns {
 pub struct Timing {
     /// Where it was measured.
     pub setting: String,
-    /// Base OTs.
     pub base_ots_ms: f64,
     /// Preprocessing that knows nothing of the circuit.
     pub independent_ms: f64,
@@ -103,7 +102,6 @@ pub struct Data {
     pub p_gate_log2: i32,
     /// The base-2 logarithm of the share of authenticators that were checked.
     pub p_auth_log2: i32,
-    /// Base OTs.
     pub base_ots: f64,
     /// Preprocessing that knows nothing of the circuit.
     pub independent: f64,

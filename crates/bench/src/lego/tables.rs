@@ -35,7 +35,6 @@ pub struct Tables {
     pub memory: u64,
 }
 
-/// The tables.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TablesReport {
     /// Table III.

@@ -11,7 +11,6 @@ pub enum Scale {
     Log2,
 }
 
-/// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
     /// What it shows, with the unit.
@@ -71,7 +70,6 @@ impl Series {
 /// A plot with one horizontal and one or two vertical axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// The title.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,

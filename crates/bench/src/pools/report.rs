@@ -25,7 +25,6 @@ pub struct Pools<P> {
     pub repeat: u32,
     /// What slows the link down.
     pub link: Link,
-    /// The protocol.
     pub protocol: P,
 }
 
@@ -92,7 +91,6 @@ pub struct PoolReport<P: Reported> {
     pub paper: P::Paper,
     /// By pool.
     pub rows: Vec<PoolRow<P>>,
-    /// The machine.
     pub machine: Machine,
 }
 

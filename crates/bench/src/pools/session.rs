@@ -13,7 +13,6 @@ use crate::meeting::Meeting;
 
 /// A protocol of two parties over a pool, with those of its settings that a measurement chooses.
 pub trait Pooled: Clone + Serialize + DeserializeOwned + Sync {
-    /// Its name.
     const NAME: &'static str;
 
     /// Its channels, by purpose.

@@ -21,9 +21,7 @@ pub struct Experiment {
 /// What a simulation measured, beside the values expected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The game.
     pub game: &'static str,
-    /// The adversary.
     pub adversary: String,
     /// Seed of the random numbers: the same seed gives the same estimate.
     pub seed: u64,

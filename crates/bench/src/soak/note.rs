@@ -5,13 +5,11 @@ use serde::{Deserialize, Serialize};
 /// What one party has seen of a stream so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Note {
-    /// The party.
     pub party: u8,
     /// Seconds since the session has begun.
     pub seconds: f64,
     /// Whether the largest computations are over, with which the stream begins.
     pub warm: bool,
-    /// Computations.
     pub computations: u64,
     /// Circuits that were run in them, each of them in all its lanes at once.
     pub runs: u64,

@@ -33,7 +33,6 @@ pub struct Latency {
 /// What one party has measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyParty {
-    /// By circuit.
     circuits: Vec<PartyTimes>,
 }
 
@@ -115,10 +114,8 @@ impl Latency {
     }
 }
 
-/// The latency of one circuit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CircuitLatency {
-    /// The circuit.
     pub circuit: CircuitDescription,
     /// Rounds on the critical path, inputs, verification and outputs included.
     pub rounds: u64,
@@ -139,7 +136,6 @@ pub struct CircuitLatency {
 pub struct LatencyReport {
     /// The protocol's name.
     pub protocol: String,
-    /// Its settings.
     #[serde(flatten)]
     pub settings: Three,
     /// How the parties were joined.
@@ -148,9 +144,7 @@ pub struct LatencyReport {
     pub link_rtt_ms: f64,
     /// Runs of each circuit.
     pub repeat: u32,
-    /// By circuit.
     pub circuits: Vec<CircuitLatency>,
-    /// The machine.
     pub machine: Machine,
 }
 

@@ -173,7 +173,6 @@ pub struct RingReport {
     pub transport: Transport,
     /// Channels that a party sent on at once.
     pub channels: u64,
-    /// Bytes in a message.
     pub message_bytes: usize,
     /// Bytes that each party sent.
     pub bytes: u64,
@@ -183,7 +182,6 @@ pub struct RingReport {
     pub gbit_per_second: f64,
     /// Processor time; its `ns_per_gate` is nanoseconds per party and byte.
     pub cpu: Cpu,
-    /// The machine.
     pub machine: Machine,
 }
 

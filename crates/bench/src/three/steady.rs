@@ -110,7 +110,6 @@ pub struct Steady {
 /// What one party has measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyParty {
-    /// The party.
     pub party: u8,
     /// Batches that each worker used, or made, in the timed sections.
     pub batches: u64,

@@ -16,14 +16,12 @@ use cenote::{CircuitDescription, PARTIES, Result, Three, Transport};
 pub struct SteadyReport {
     /// The protocol's name.
     pub protocol: String,
-    /// Its settings.
     #[serde(flatten)]
     pub settings: Three,
     /// How the parties were joined.
     pub transport: Transport,
     /// What was timed.
     pub mode: Mode,
-    /// The circuit.
     pub circuit: CircuitDescription,
     /// The cut-and-choose parameters and what they promise.
     pub parameters: Value,
@@ -67,7 +65,6 @@ pub struct SteadyReport {
     pub peak_memory_bytes: Vec<Option<u64>>,
     /// The stated bound on one party's protocol buffers.
     pub memory_bound_bytes: u64,
-    /// The machine.
     pub machine: Machine,
     /// What the channels carried when nothing was computed, if that was measured too.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,6 @@ pub const PAPER_CORES: f64 = 60.0;
 /// What the paper reports of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Paper {
-    /// AND gates per second.
     pub and_gates_per_second: f64,
     /// Share of the cores in use, in percent.
     pub cpu_percent: f64,
@@ -37,7 +36,6 @@ pub struct Paper {
 pub struct Row {
     /// The row's name.
     pub name: &'static str,
-    /// The variant.
     pub variant: Variant,
     /// How views are compared.
     #[serde(serialize_with = "text")]
@@ -143,10 +141,8 @@ pub struct Table2 {
 /// What a row gave: medians of its runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowResult {
-    /// The row.
     #[serde(flatten)]
     pub row: Row,
-    /// AND gates per second.
     pub and_gates_per_second: f64,
     /// Share of the machine's cores in use, in percent.
     pub cpu_percent: f64,
@@ -184,7 +180,6 @@ pub struct Ratio {
 /// The table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table2Report {
-    /// The rows.
     pub rows: Vec<RowResult>,
     /// How rows compare, here and in the paper.
     pub ratios: Vec<Ratio>,
@@ -192,7 +187,6 @@ pub struct Table2Report {
     pub ring: Option<RingReport>,
     /// How the parties were joined.
     pub transport: Transport,
-    /// The circuit.
     pub circuit: String,
     /// Runs of every row.
     pub repeat: u32,

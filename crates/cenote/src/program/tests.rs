@@ -1,6 +1,9 @@
+use std::time::Duration;
+
 use cenote_circuit::{BitOrder, Builder};
-use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_session::{ClearEngine, Engine, Error as EngineError};
+use cenote_net::{ChannelOptions, Error as NetError, memory_pair};
+use cenote_primitives::BitMatrix;
+use cenote_session::{ClearEngine, Error as EngineError};
 
 use super::*;
 
@@ -66,74 +69,25 @@ fn all_segments_are_computed_and_put_together() {
     assert_eq!(told.len(), 2);
 }
 
-/// An engine whose peers withhold their farewell.
-struct Alone(ClearEngine);
-
-impl Engine for Alone {
-    type Wires = <ClearEngine as Engine>::Wires;
-
-    fn me(&self) -> PartyId {
-        self.0.me()
-    }
-
-    fn parties(&self) -> usize {
-        self.0.parties()
-    }
-
-    fn prepare(&mut self, plan: &Plan, lanes: usize) -> cenote_session::Result<()> {
-        self.0.prepare(plan, lanes)
-    }
-
-    fn input(
-        &mut self,
-        owner: PartyId,
-        wires: usize,
-        lanes: usize,
-        bits: Option<&BitMatrix>,
-    ) -> cenote_session::Result<Self::Wires> {
-        self.0.input(owner, wires, lanes, bits)
-    }
-
-    fn constant(&mut self, bits: &BitMatrix) -> cenote_session::Result<Self::Wires> {
-        self.0.constant(bits)
-    }
-
-    fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> cenote_session::Result<Self::Wires> {
-        self.0.run(plan, inputs)
-    }
-
-    fn arrange(&mut self, parts: &[&Self::Wires], runs: &[LaneRun]) -> cenote_session::Result<Self::Wires> {
-        self.0.arrange(parts, runs)
-    }
-
-    fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> cenote_session::Result<Option<BitMatrix>> {
-        self.0.reveal(wires, to)
-    }
-
-    fn compare(&mut self, digest: &[u8; 32]) -> cenote_session::Result<()> {
-        self.0.compare(digest)
-    }
-
-    fn finish(&mut self) -> cenote_session::Result<()> {
-        Err(EngineError::Internal("no farewell".into()))
-    }
-
-    fn costs(&self) -> cenote_session::Costs {
-        self.0.costs()
-    }
-}
-
 #[test]
 fn a_withheld_farewell_takes_no_output_away() {
     let run = |program: &Program| {
         let bits = || Some(BitMatrix::from_fn(2, 3, |row, _| row == 1));
-        let mut engine = Alone(ClearEngine::new(PartyId(0), Vec::new()));
+        let options = ChannelOptions {
+            timeout: Duration::from_millis(100),
+            ..ChannelOptions::default()
+        };
+        let (channel, _silent) = memory_pair(PartyId(0), PartyId(1), options);
+        let mut engine = ClearEngine::new(PartyId(0), vec![Box::new(channel)]);
         program.execute(&mut engine, &[bits(), bits()], |_| ())
     };
     let program = program(3);
     let executed = run(&program).unwrap();
     assert_eq!(executed.outputs[0].as_ref().unwrap().row(1), [0b111]);
-    assert!(matches!(executed.unfinished, Some(EngineError::Internal(_))));
+    assert!(matches!(
+        executed.unfinished,
+        Some(EngineError::Net(NetError::Timeout { .. }))
+    ));
 
     // Who learns nothing has nothing to keep.
     let none = vec![Parties::NONE; 2];
@@ -143,7 +97,7 @@ fn a_withheld_farewell_takes_no_output_away() {
         matches!(
             error,
             Error::Protocol {
-                error: EngineError::Internal(_)
+                error: EngineError::Net(NetError::Timeout { .. })
             }
         ),
         "{error}"

@@ -24,7 +24,7 @@ pub struct QueryPlan {
     pub steps: String,
     /// What every party learns, a sentence each.
     pub learnt: Vec<String>,
-    /// AND gates.
+    /// AND gates of all steps.
     pub and_gates: u64,
     /// Levels of ANDs one after another.
     pub levels: u64,

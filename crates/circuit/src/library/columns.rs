@@ -40,7 +40,6 @@ impl Columns {
         }
     }
 
-    /// The sum.
     pub(super) fn sum(mut self, b: &mut Builder, goal: Goal) -> Vec<Timed> {
         self.join_constants();
         match goal {

@@ -5,7 +5,6 @@ use crate::{Bit, Builder};
 /// A bit and the number of ANDs on the longest path to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timed {
-    /// The bit.
     pub(super) bit: Bit,
     /// Its AND depth. Only differences matter: a caller may count from wherever it likes.
     pub(super) depth: u32,

@@ -227,7 +227,6 @@ fn two_gates(lines: &str) -> String {
     format!("2 5\n2 1 2\n1 1\n\n{lines}\n")
 }
 
-/// The header.
 fn bad_headers() -> Vec<Refused> {
     vec![
         ("".into(), 1, "the text is empty"),

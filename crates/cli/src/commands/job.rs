@@ -52,7 +52,7 @@ pub(crate) enum Job {
         which: Which,
         #[command(flatten)]
         given: Given,
-        /// The digest of the proposal that you have seen, as `show` prints it [default: show the proposal and approve it]
+        /// Approve only the proposal with this digest, as `cenote job show` prints it [default: show the proposal and approve it]
         #[arg(long, value_name = "HEX")]
         proposal: Option<String>,
     },
@@ -69,14 +69,14 @@ pub(crate) enum Job {
         #[command(flatten)]
         which: Which,
     },
-    /// Print a job's result at this party; the service gives it out once
+    /// Print what this party learns from a job; the service gives the result out once
     Fetch {
         #[command(flatten)]
         which: Which,
         /// Write the result to this new file, readable by its owner only
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
-        /// A word of your choice; with the same word you get the result again for ten minutes [default: a random one]
+        /// A word of your choice; with the same word you get the result again for ten minutes [default: a random word]
         #[arg(long, value_name = "WORD")]
         key: Option<String>,
     },
@@ -84,7 +84,7 @@ pub(crate) enum Job {
     Watch {
         #[command(flatten)]
         reach: Reach,
-        /// The job
+        /// The job's name, or at least its first 8 digits; without it, all jobs
         job: Option<String>,
         /// Print JSON objects, one a line, instead of text
         #[arg(long)]
@@ -104,10 +104,10 @@ pub(crate) struct Which {
 /// What this party gives.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Given {
-    /// INPUT=NAME: give the data of this name for the input
+    /// Give the data NAME of the service's data folder for the input or table INPUT
     #[arg(long, value_name = "INPUT=NAME", value_parser = pair)]
     data: Vec<(String, String)>,
-    /// INPUT=FILE: give the values in this file for the input; `-` reads standard input
+    /// Give the values in FILE for the input or table INPUT; `-` reads standard input
     #[arg(long, value_name = "INPUT=FILE", value_parser = pair)]
     post: Vec<(String, String)>,
     /// The reason, for the audit log

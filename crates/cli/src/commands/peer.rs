@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Peer {
-    /// Let rules approve jobs with a party again, after you have found out why sessions with it broke off
+    /// Let rules approve jobs with a party again, after you have found out why runs with it broke off
     Settle {
         #[command(flatten)]
         reach: Reach,

@@ -12,7 +12,7 @@ use cenote_console::{Command, print};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
-    /// Make a token for a program or a person, and print it, only now
+    /// Make a token for a program or a person, and print it; it is never shown again
     New {
         #[command(flatten)]
         reach: Reach,
@@ -36,10 +36,10 @@ pub(crate) enum Token {
     Revoke {
         #[command(flatten)]
         reach: Reach,
-        /// Its public name, as `list` prints it
+        /// The public name of the token or session, as `list` prints it
         token: String,
     },
-    /// Print an address that opens the page, once and within 10 minutes, with the rights of your token
+    /// Print an address that opens the service's page, once and within 10 minutes, with the rights of your token
     Login {
         #[command(flatten)]
         reach: Reach,

@@ -159,15 +159,12 @@ impl Engine for JimuEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("online", |this| {
+        self.finish_after("online", |this| {
             let (side, channel) = this.parts();
             let mut of_pool = side.common_mut().maker().end()?;
             side.common().leave()?;
             farewell([channel, &mut *of_pool], steps::FINISH)
-        })?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
+        })
     }
 
     fn costs(&self) -> Costs {

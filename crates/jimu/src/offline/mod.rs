@@ -3,7 +3,7 @@
 //! All gadgets of a buffer are made and sent before the coin is tossed that decides which of them are checked, and with it what is
 //! drawn until the next buffer. A gadget is checked on random inputs: the garbler opens the permutation bits of its wires and the labels
 //! of its inputs; the evaluator compares them with their i-hashes, evaluates, and compares the output labels with theirs. A bad
-//! gate is wrong on two of its four inputs at least, so each check finds it with probability 1/2 (`docs/parameters.md`).
+//! gate is wrong on two of its four inputs at least, so each check finds it with probability 1/2 (`cenote_params::lego::GATE_FOUND`).
 
 mod evaluator;
 mod garbler;

@@ -195,10 +195,7 @@ impl Engine for LegoEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("online", Self::farewell)?;
-        self.clear();
-        self.ledger.end("the session is finished");
-        Ok(())
+        self.finish_after("online", Self::farewell)
     }
 
     fn error_bound(&self) -> f64 {

@@ -12,7 +12,6 @@ use crate::room::{self, CUT};
 /// How many gadgets of one kind there are, and how they are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Population {
-    /// Generated.
     pub(crate) generated: usize,
     /// At least so many must be left.
     pub(crate) needed: usize,

@@ -28,7 +28,6 @@ pub(crate) struct Shape {
     pub(crate) alpha_input: usize,
     /// Garbled gates.
     pub(crate) gates: Population,
-    /// Authenticators.
     pub(crate) authenticators: Population,
     /// Where these numbers come from, if there are any gates.
     pub(crate) parameters: Option<Parameters>,

@@ -6,10 +6,10 @@
 //! So a chain of circuits, each fed by the one before, keeps all its links, with shares and labels: 56 bytes for each wire and
 //! lane that any of them put out.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::{Result, WireVector};
+use cenote_session::{Bundles, Result, Traced, drop_sources};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::material::{GarblerInputs, Run};
@@ -78,73 +78,25 @@ impl Lanes {
     }
 
     fn clear(&self) -> BitMatrix {
-        let parts: Vec<BitMatrix> = self.parts.iter().map(gather).collect();
+        let parts: Vec<BitMatrix> = self.parts.iter().map(|part| part.0.known_bits()).collect();
         BitMatrix::arrange(&parts.iter().collect::<Vec<_>>(), &self.runs)
     }
 }
 
-impl Origin {
-    /// The wires that it is computed from.
-    fn inputs(&self) -> &[LegoWires] {
-        match self {
-            Origin::Circuit { inputs, .. } => std::slice::from_ref(inputs),
-            Origin::Lanes(lanes) => &lanes.parts,
-            Origin::Garbler(_) | Origin::Known(_) | Origin::Own | Origin::Settled => &[],
-        }
-    }
-}
-
 /// The bits of `wires`, all of which have been evaluated, a row for each wire; zeros for wires that were settled before `Δ`
-/// was found ([`LegoWires::unknown_rows`]). What they depend on is found out once.
+/// was found ([`LegoWires::unknown_rows`]).
 pub(crate) fn replay(wires: &LegoWires, delta: Block) -> BitMatrix {
-    // Inputs first, without recursion, for chains may be long.
-    let mut stack: Vec<(Arc<Bundle>, bool)> = wires
-        .parts()
-        .iter()
-        .map(|part| (part.bundle.clone(), false))
-        .collect();
-    while let Some((bundle, ready)) = stack.pop() {
-        let held = bundle.held();
-        if held.clear.get().is_some() {
-            continue;
+    wires.0.replay(|bundle| match &bundle.held().origin {
+        Origin::Known(bits) => Some(bits.clone()),
+        Origin::Settled => None,
+        Origin::Own => unreachable!("nothing is evaluated before all inputs are given"),
+        Origin::Garbler(runs) => Some(extract(bundle, runs, delta)),
+        Origin::Lanes(lanes) => Some(lanes.clear()),
+        Origin::Circuit { circuit, inputs } => {
+            let outputs = circuit.plan.evaluate(&inputs.0.known_bits());
+            Some(outputs.expect("the plan was run on these wires"))
         }
-        let bits = match &held.origin {
-            Origin::Known(bits) => bits.clone(),
-            Origin::Settled => continue,
-            Origin::Own => unreachable!("nothing is evaluated before all inputs are given"),
-            Origin::Garbler(runs) => extract(&bundle, runs, delta),
-            origin @ (Origin::Circuit { .. } | Origin::Lanes(_)) if !ready => {
-                let before: Vec<_> = origin
-                    .inputs()
-                    .iter()
-                    .flat_map(LegoWires::parts)
-                    .map(|part| (part.bundle.clone(), false))
-                    .collect();
-                stack.push((bundle.clone(), true));
-                stack.extend(before);
-                continue;
-            }
-            Origin::Lanes(lanes) => lanes.clear(),
-            Origin::Circuit { circuit, inputs } => circuit
-                .plan
-                .evaluate(&gather(inputs))
-                .expect("the plan was run on these wires"),
-        };
-        // Set before only if the bundle was on the stack twice.
-        let _ = held.clear.set(bits);
-    }
-    gather(wires)
-}
-
-/// The known bits of wires; zeros for others.
-pub(crate) fn gather(wires: &LegoWires) -> BitMatrix {
-    let mut bits = BitMatrix::zeros(wires.wires(), wires.lanes());
-    for (row, (bundle, wire)) in wires.rows().enumerate() {
-        if let Some(clear) = bundle.held().clear.get() {
-            bits.row_mut(row).copy_from_slice(clear.row(wire));
-        }
-    }
-    bits
+    })
 }
 
 /// The garbler's inputs, read off their labels by their anchors.
@@ -164,33 +116,38 @@ fn extract(bundle: &Bundle, runs: &[Run<GarblerInputs>], delta: Block) -> BitMat
     bits
 }
 
-/// A long chain must not be dropped link within link.
-impl Drop for Bundle {
-    fn drop(&mut self) {
-        let mut links = Vec::new();
-        unlink(self, &mut links);
-        while let Some(inputs) = links.pop() {
-            for part in inputs.0.into_parts() {
-                if let Some(mut bundle) = Arc::into_inner(part.bundle) {
-                    unlink(&mut bundle, &mut links);
-                }
-            }
+impl Traced for Bundle {
+    fn sources(&self) -> impl Iterator<Item = &Bundles<Self>> {
+        let inputs = match &self.held().origin {
+            Origin::Circuit { inputs, .. } => std::slice::from_ref(inputs),
+            Origin::Lanes(lanes) => &lanes.parts,
+            Origin::Garbler(_) | Origin::Known(_) | Origin::Own | Origin::Settled => &[],
+        };
+        inputs.iter().map(|wires| &wires.0)
+    }
+
+    fn clear(&self) -> &OnceLock<BitMatrix> {
+        &self.held().clear
+    }
+
+    fn unlink(&mut self, links: &mut Vec<Bundles<Self>>) {
+        let Labels::Evaluator(held) = &mut self.labels else {
+            return;
+        };
+        if let Some(clear) = held.clear.get_mut() {
+            clear.words_mut().zeroize();
+        }
+        match std::mem::replace(&mut held.origin, Origin::Garbler(Vec::new())) {
+            Origin::Known(mut bits) => bits.words_mut().zeroize(),
+            Origin::Circuit { inputs, .. } => links.push(inputs.0),
+            Origin::Lanes(lanes) => links.extend(lanes.parts.iter().map(|part| part.0.clone())),
+            Origin::Garbler(_) | Origin::Own | Origin::Settled => {}
         }
     }
 }
 
-/// Wipes the bits of a bundle that is about to be dropped, and takes its inputs out.
-fn unlink(bundle: &mut Bundle, links: &mut Vec<LegoWires>) {
-    let Labels::Evaluator(held) = &mut bundle.labels else {
-        return;
-    };
-    if let Some(clear) = held.clear.get_mut() {
-        clear.words_mut().zeroize();
-    }
-    match std::mem::replace(&mut held.origin, Origin::Garbler(Vec::new())) {
-        Origin::Known(mut bits) => bits.words_mut().zeroize(),
-        Origin::Circuit { inputs, .. } => links.push(inputs),
-        Origin::Lanes(lanes) => links.extend(lanes.parts.iter().cloned()),
-        Origin::Garbler(_) | Origin::Own | Origin::Settled => {}
+impl Drop for Bundle {
+    fn drop(&mut self) {
+        drop_sources(self);
     }
 }

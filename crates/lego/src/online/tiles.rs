@@ -78,7 +78,6 @@ pub(crate) struct Tile {
 }
 
 impl Tile {
-    /// The lanes.
     pub(crate) fn lanes(&self) -> Range<usize> {
         self.start..self.start + self.width
     }

@@ -104,7 +104,6 @@ fn exhausted(session: &Session, wanted: &Order) -> Error {
 }
 
 impl<K> Drawer<K> {
-    /// The lot.
     pub(crate) fn lot(&self) -> ItemId {
         self.lot
     }

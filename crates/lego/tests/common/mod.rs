@@ -61,7 +61,6 @@ pub(crate) fn start(context: &mut PartyContext, security: u32) -> Result<LegoEng
     LegoEngine::start(me, vec![context.take(peer, "main")], config(me, security, seed))
 }
 
-/// Random bits.
 pub(crate) fn random_bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
     let mut sampler = Sampler::new(Entropy::for_tests(seed).block());
     BitMatrix::from_fn(rows, lanes, |_, _| sampler.next_u32() & 1 == 1)

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{STEP, brief, raw_pair};
+use crate::common::{STEP, assert_late, assert_lost, brief, raw_pair};
 use cenote_net::{Channel, ChannelOptions, Error, PartyId};
 
 /// A well-formed header: tag, kind, word, length.
@@ -68,17 +68,7 @@ fn a_dripping_peer_is_not_waited_for() {
             }
         });
         let error = channel.recv(STEP, &mut vec![0; 100_000]).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                Error::Timeout {
-                    peer: PartyId(1),
-                    step: STEP,
-                    ..
-                }
-            ),
-            "{error:?}"
-        );
+        assert_late(&error);
         // 300 ms, and 100 ms for the bytes.
         assert!((Duration::from_millis(400)..Duration::from_secs(20)).contains(&start.elapsed()));
         assert_eq!(
@@ -94,14 +84,7 @@ fn a_dripping_peer_is_not_waited_for() {
 fn a_dripping_header_is_not_waited_for() {
     let (mut channel, mut raw) = raw_pair(&brief(200));
     raw.write_all(&header(1, STEP.code, 4)[..5]).unwrap();
-    assert!(matches!(
-        channel.recv(STEP, &mut [0; 4]),
-        Err(Error::Timeout {
-            peer: PartyId(1),
-            step: STEP,
-            ..
-        })
-    ));
+    assert_late(&channel.recv(STEP, &mut [0; 4]).unwrap_err());
     // The rest may still come.
     raw.write_all(&header(1, STEP.code, 4)[5..]).unwrap();
     raw.write_all(&[1, 2, 3, 4]).unwrap();
@@ -118,14 +101,7 @@ fn a_reason_may_arrive_in_pieces() {
     raw.write_all(&[1]).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     channel.send(STEP, &[5]).unwrap();
-    assert!(matches!(
-        channel.recv(STEP, &mut [0; 4]),
-        Err(Error::Timeout {
-            peer: PartyId(1),
-            step: STEP,
-            ..
-        })
-    ));
+    assert_late(&channel.recv(STEP, &mut [0; 4]).unwrap_err());
     raw.write_all(&[2, 3]).unwrap();
     std::thread::sleep(Duration::from_millis(50));
     let aborted = Error::PeerAborted {
@@ -140,10 +116,8 @@ fn a_reason_may_arrive_in_pieces() {
     raw.write_all(&header(2, 0, 3)).unwrap();
     raw.write_all(&[1]).unwrap();
     drop(raw);
-    match channel.recv(STEP, &mut [0; 4]) {
-        Err(Error::PeerLost { reason, .. }) => assert!(reason.contains("goodbye"), "{reason}"),
-        other => panic!("{other:?}"),
-    }
+    let error = channel.recv(STEP, &mut [0; 4]).unwrap_err();
+    assert_lost(&error, PartyId(1), "goodbye");
 }
 
 #[test]
@@ -152,14 +126,8 @@ fn a_connection_cut_within_a_message_is_lost() {
     raw.write_all(&header(1, STEP.code, 4)).unwrap();
     raw.write_all(&[1, 2]).unwrap();
     drop(raw);
-    match channel.recv(STEP, &mut [0; 4]) {
-        Err(Error::PeerLost {
-            peer: PartyId(1),
-            step: STEP,
-            reason,
-        }) => assert!(reason.contains("goodbye"), "{reason}"),
-        other => panic!("{other:?}"),
-    }
+    let error = channel.recv(STEP, &mut [0; 4]).unwrap_err();
+    assert_lost(&error, PartyId(1), "goodbye");
 }
 
 /// Whatever comes, the receiver ends with an error or a message, in time.
@@ -279,16 +247,6 @@ fn a_killed_process_is_lost_at_once() {
     });
     let error = channel.recv(STEP, &mut [0]).unwrap_err();
     let noticed = Instant::now();
-    assert!(
-        matches!(
-            error,
-            Error::PeerLost {
-                peer: PartyId(1),
-                step: STEP,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert_lost(&error, PartyId(1), "");
     assert!(noticed.saturating_duration_since(killed.join().unwrap()) < Duration::from_secs(15));
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{STEP, brief};
+use crate::common::{STEP, brief, with_later};
 use cenote_net::{Channel, Error, PartyId, Shape, Shaped, memory_pair};
 
 fn shaped(shape: Shape) -> [Shaped<cenote_net::MemoryChannel>; 2] {
@@ -101,13 +101,8 @@ fn a_closer_ends_the_delay() {
     let [mut a, mut b] = shaped(Shape::new(Duration::from_secs(30), None));
     a.send(STEP, &[1]).and_then(|()| a.flush()).unwrap();
     let closer = b.closer();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            std::thread::sleep(Duration::from_millis(50));
-            closer.close();
-        });
-        assert_eq!(b.recv(STEP, &mut [0]), Err(Error::Closed { peer: PartyId(0) }));
-    });
+    let ended = with_later(|| closer.close(), || b.recv(STEP, &mut [0]));
+    assert_eq!(ended, Err(Error::Closed { peer: PartyId(0) }));
 }
 
 #[test]

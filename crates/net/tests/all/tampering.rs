@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::{Boxed, STEP, brief, configs, connect_all};
+use crate::common::{Boxed, STEP, assert_lost, brief, configs, connect_all};
 use cenote_net::{Channel, Error, Label, MeshConfig, PartyId, step};
 
 /// Something that passes bytes on, and may change those from the dialer.
@@ -103,19 +103,9 @@ fn a_changed_byte_ends_the_connection() {
     *tap.flip.lock().unwrap() = true;
     b.send(STEP, SECRET).and_then(|()| b.flush()).unwrap();
     let mut body = vec![0; SECRET.len()];
-    match a.recv(STEP, &mut body) {
-        Err(Error::PeerLost {
-            peer: PartyId(1),
-            step: STEP,
-            reason,
-        }) => assert!(reason.contains("TLS"), "{reason}"),
-        other => panic!("{other:?}"),
-    }
+    assert_lost(&a.recv(STEP, &mut body).unwrap_err(), PartyId(1), "TLS");
     assert_eq!(body, vec![0; SECRET.len()], "nothing may be delivered");
-    assert!(matches!(
-        b.recv(STEP, &mut body),
-        Err(Error::PeerLost { peer: PartyId(0), .. })
-    ));
+    assert_lost(&b.recv(STEP, &mut body).unwrap_err(), PartyId(0), "");
 }
 
 /// A cut connection is not taken for an end.
@@ -126,10 +116,7 @@ fn a_cut_connection_is_no_goodbye() {
     a.recv(STEP, &mut vec![0; SECRET.len()]).unwrap();
     *tap.cut.lock().unwrap() = true;
     drop(b);
-    match a.recv(STEP, &mut [0]) {
-        Err(Error::PeerLost { reason, .. }) => assert!(reason.contains("cut"), "{reason}"),
-        other => panic!("{other:?}"),
-    }
+    assert_lost(&a.recv(STEP, &mut [0]).unwrap_err(), PartyId(1), "cut");
 }
 
 /// Whether the byte `at` of a TLS stream is the version of a record's header, which means nothing (RFC 8446, section 5.1). All

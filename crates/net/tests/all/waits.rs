@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::common::{Boxed, ChannelKind, STEP, brief, configs, pair, raw_pair};
+use crate::common::{Boxed, ChannelKind, STEP, assert_late, brief, configs, pair, raw_pair, with_later};
 use cenote_net::{
     Awaited, Channel, ChannelOptions, Error, Label, Listen, OnWait, PartyId, PhaseClock, Result, Waiting,
     connect, step,
@@ -172,27 +172,12 @@ fn joined_at_once(
     panic!("{kind:?}: connecting always took more than 50 ms");
 }
 
-#[track_caller]
-fn is_late(outcome: Result<()>) {
-    assert!(
-        matches!(
-            outcome,
-            Err(Error::Timeout {
-                peer: PartyId(1),
-                step: STEP,
-                ..
-            })
-        ),
-        "{outcome:?}"
-    );
-}
-
 #[test]
 fn a_long_wait_is_told_of_once() {
     let told_once = |kind| {
         let (told, _, mut a, _b) = joined_at_once(kind, TOLD, |_| ());
         for _ in 0..2 {
-            is_late(a.recv(STEP, &mut [0]));
+            assert_late(&a.recv(STEP, &mut [0]).unwrap_err());
         }
         let told = told.lock().unwrap();
         let [waiting] = &told[..] else {
@@ -245,7 +230,7 @@ fn a_full_queue_is_told_of() {
             options.least_rate = u64::MAX;
             options.linger = Duration::ZERO;
         });
-        is_late(a.send(STEP, &body));
+        assert_late(&a.send(STEP, &body).unwrap_err());
         told.lock().unwrap().first().cloned()
     };
     // A thread that is held up until the time is over tells of nothing.
@@ -265,13 +250,10 @@ fn short_waits_are_not_told_of() {
         quick.lock().unwrap().push(waiting.clone());
     });
     let (mut a, mut b) = pair(ChannelKind::Tcp, &options);
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            std::thread::sleep(Duration::from_millis(100));
-            b.send(STEP, &[1]).and_then(|()| b.flush()).unwrap();
-        });
-        a.recv(STEP, &mut [0]).unwrap();
-    });
+    with_later(
+        || b.send(STEP, &[1]).and_then(|()| b.flush()).unwrap(),
+        || a.recv(STEP, &mut [0]).unwrap(),
+    );
     assert_eq!(told.lock().unwrap().len(), 0);
 }
 

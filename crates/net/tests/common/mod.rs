@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use cenote_net::{
-    AbortReason, Channel, ChannelOptions, Identity, Label, Listen, Mesh, MeshConfig, PartyId, PeerAddress,
-    Shape, Shaped, Step, TcpChannel, Transport, TrunkLimits, Trunks, connect, memory_pair,
+    AbortReason, Budget, Channel, ChannelOptions, Error, Identity, Label, Listen, Mesh, MeshConfig, PartyId,
+    PeerAddress, Shape, Shaped, Step, TcpChannel, Transport, TrunkLimits, Trunks, connect, memory_pair,
 };
 use trunks::{PATIENCE, join_all, trunks};
 
@@ -48,6 +48,62 @@ pub fn brief(timeout_ms: u64) -> ChannelOptions {
         linger: Duration::from_secs(2),
         ..ChannelOptions::default()
     }
+}
+
+/// A mebibyte.
+pub const MIB: usize = 1 << 20;
+
+/// Channels that share a budget where there are many.
+pub const PIPES: usize = 12;
+
+/// Options with a budget of their own: waits are as long for many bytes as for few, and a channel that is dropped does not linger.
+pub fn with_budget(timeout_ms: u64, budget: usize) -> ChannelOptions {
+    ChannelOptions {
+        budget: Budget::new(budget),
+        linger: Duration::ZERO,
+        least_rate: u64::MAX,
+        ..brief(timeout_ms)
+    }
+}
+
+/// Sees that party 1 was waited for at [`STEP`] for as long as it may be.
+#[track_caller]
+pub fn assert_late(error: &Error) {
+    assert!(
+        matches!(
+            error,
+            Error::Timeout {
+                peer: PartyId(1),
+                step: STEP,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+}
+
+/// Sees that `from` was lost at [`STEP`], for a reason with these words.
+#[track_caller]
+pub fn assert_lost(error: &Error, from: PartyId, words: &str) {
+    match error {
+        Error::PeerLost {
+            peer,
+            step: STEP,
+            reason,
+        } if *peer == from => assert!(reason.contains(words), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What `wait` gives while another thread calls `act`, a moment later.
+pub fn with_later<T>(act: impl FnOnce() + Send, wait: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            act();
+        });
+        wait()
+    })
 }
 
 /// An address of this machine that no other test uses, as far as there are such addresses: a port that is released there
@@ -197,7 +253,7 @@ pub fn raw_pair(options: &ChannelOptions) -> (TcpChannel, TcpStream) {
 }
 
 /// Calls `attempt` until it fails.
-pub fn failure(mut attempt: impl FnMut() -> cenote_net::Result<()>) -> cenote_net::Error {
+pub fn failure(mut attempt: impl FnMut() -> cenote_net::Result<()>) -> Error {
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
         if let Err(error) = attempt() {
@@ -213,7 +269,7 @@ pub fn recv_patiently(channel: &mut Boxed, body: &mut [u8]) {
     let start = Instant::now();
     loop {
         match channel.recv(STEP, body) {
-            Err(cenote_net::Error::Timeout { .. }) if start.elapsed() < PATIENCE => {}
+            Err(Error::Timeout { .. }) if start.elapsed() < PATIENCE => {}
             outcome => return outcome.unwrap(),
         }
     }

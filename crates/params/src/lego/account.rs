@@ -37,7 +37,6 @@ pub struct Account {
     pub(super) errors: Errors,
     /// Garbled gates.
     pub(crate) gates: f64,
-    /// Authenticators.
     pub(crate) authenticators: f64,
     /// Commitments, these included.
     pub(crate) commitments: f64,

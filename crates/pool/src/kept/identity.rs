@@ -77,7 +77,6 @@ impl Identity {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Held {
-    /// A pool.
     Pool(Identity),
     /// What is left of a pool that must not be used again: its journal.
     Retired(Identity),

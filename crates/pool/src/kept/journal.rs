@@ -30,7 +30,6 @@ pub const MOST_PREPARED: usize = 1024;
 pub(super) struct Prepared {
     /// One more than the number, lowest byte first; 0 for nothing.
     pub(super) number: [u8; 8],
-    /// What it is.
     pub(super) what: [u8; 32],
 }
 

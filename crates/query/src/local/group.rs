@@ -20,7 +20,6 @@ pub(super) struct Groups<'a> {
     count: usize,
 }
 
-/// A column of groups.
 struct GroupColumn {
     /// The value of each group.
     values: Values,

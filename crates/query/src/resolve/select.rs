@@ -16,7 +16,6 @@ use crate::work::few_columns;
 /// What SELECT gives, by name: the columns that are told, and then others that ORDER BY needs.
 struct Chosen {
     columns: Vec<(String, Expr)>,
-    /// How many are told.
     told: usize,
     order: Vec<Order>,
 }

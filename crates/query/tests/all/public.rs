@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cenote_net::{Label, PartyId};
 use cenote_program::Session;
-use cenote_protocol::{Protocol, Source};
+use cenote_protocol::{MaterialSource, Protocol};
 use cenote_query::{Count, Query};
 use cenote_session::{ClearEngine, Connections, Parties, Topology};
 use cenote_testkit::{Sent, Transcript};
@@ -124,7 +124,7 @@ fn in_three(query: &Query, world: &World) -> (Vec<Vec<Vec<Sent>>>, Vec<crate::co
     recorded(&protocol.topology(), |me, connections| {
         let prepared = protocol.prepare(&demand).unwrap();
         let mut engine = protocol
-            .start(prepared, me, connections, "in memory", Source::Live)
+            .start(prepared, me, connections, "in memory", MaterialSource::Live)
             .unwrap();
         demand.announce(&mut engine).unwrap();
         take_part(query, world, &Session::new(engine))

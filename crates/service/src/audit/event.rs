@@ -195,7 +195,7 @@ pub enum Event {
         /// By whom.
         by: Actor,
     },
-    /// A token was made.
+    /// Somebody may use the interface by a new token.
     TokenMade {
         /// Its public name.
         token: String,
@@ -206,7 +206,7 @@ pub enum Event {
         /// By whom.
         by: Actor,
     },
-    /// A token was revoked.
+    /// Nobody may use the interface by this token any more.
     TokenRevoked {
         /// Its public name.
         token: String,

@@ -67,13 +67,13 @@ impl Meter {
 
 /// A connection, used by one thread.
 pub(crate) struct Connection {
-    kind: Kind,
+    kind: Driver,
     meter: Arc<Meter>,
     /// When the next commit must be on the disk.
     flush: Flush,
 }
 
-enum Kind {
+enum Driver {
     Sqlite(rusqlite::Connection),
     Postgres {
         client: Box<postgres::Client>,
@@ -126,7 +126,7 @@ impl Connection {
                 .map_err(of_sqlite)?;
         }
         Ok(Connection {
-            kind: Kind::Sqlite(connection),
+            kind: Driver::Sqlite(connection),
             meter,
             flush: Flush::Now,
         })
@@ -163,7 +163,7 @@ impl Connection {
             ))
         })??;
         Ok(Connection {
-            kind: Kind::Postgres {
+            kind: Driver::Postgres {
                 client: Box::new(client),
                 prepared: HashMap::new(),
             },
@@ -175,8 +175,8 @@ impl Connection {
     /// Whether it can be of no more use.
     pub(super) fn is_lost(&self) -> bool {
         match &self.kind {
-            Kind::Sqlite(_) => false,
-            Kind::Postgres { client, .. } => client.is_closed(),
+            Driver::Sqlite(_) => false,
+            Driver::Postgres { client, .. } => client.is_closed(),
         }
     }
 
@@ -184,20 +184,20 @@ impl Connection {
     pub(super) fn batch(&mut self, sql: &str) -> Result<()> {
         self.meter.statements.fetch_add(1, Ordering::Relaxed);
         match &mut self.kind {
-            Kind::Sqlite(connection) => connection.execute_batch(sql).map_err(of_sqlite),
-            Kind::Postgres { client, .. } => client.batch_execute(sql).map_err(|error| of_postgres(&error)),
+            Driver::Sqlite(connection) => connection.execute_batch(sql).map_err(of_sqlite),
+            Driver::Postgres { client, .. } => client.batch_execute(sql).map_err(|error| of_postgres(&error)),
         }
     }
 
     /// Begins or ends a transaction or a part of one.
     pub(super) fn mark(&mut self, sql: &'static str) -> Result<()> {
         match &mut self.kind {
-            Kind::Sqlite(connection) => {
+            Driver::Sqlite(connection) => {
                 self.meter.statements.fetch_add(1, Ordering::Relaxed);
                 let mut statement = connection.prepare_cached(sql).map_err(of_sqlite)?;
                 statement.execute([]).map(drop).map_err(of_sqlite)
             }
-            Kind::Postgres { .. } => self.batch(sql),
+            Driver::Postgres { .. } => self.batch(sql),
         }
     }
 
@@ -205,10 +205,10 @@ impl Connection {
     pub(super) fn set_flush(&mut self, flush: Flush) -> Result<()> {
         if flush != self.flush {
             self.batch(match (&self.kind, flush) {
-                (Kind::Sqlite(_), Flush::Now) => "PRAGMA synchronous = FULL",
-                (Kind::Sqlite(_), Flush::Later) => "PRAGMA synchronous = NORMAL",
-                (Kind::Postgres { .. }, Flush::Now) => "SET synchronous_commit = on",
-                (Kind::Postgres { .. }, Flush::Later) => "SET synchronous_commit = off",
+                (Driver::Sqlite(_), Flush::Now) => "PRAGMA synchronous = FULL",
+                (Driver::Sqlite(_), Flush::Later) => "PRAGMA synchronous = NORMAL",
+                (Driver::Postgres { .. }, Flush::Now) => "SET synchronous_commit = on",
+                (Driver::Postgres { .. }, Flush::Later) => "SET synchronous_commit = off",
             })?;
             self.flush = flush;
         }
@@ -218,10 +218,10 @@ impl Connection {
     /// Begins a transaction: one that writes is alone, one that reads sees one state throughout.
     pub(super) fn begin(&mut self, access: Access) -> Result<()> {
         let sql = match (&self.kind, access) {
-            (Kind::Sqlite(_), Access::Write) => "BEGIN IMMEDIATE",
-            (Kind::Sqlite(_), Access::Read) => "BEGIN",
-            (Kind::Postgres { .. }, Access::Write) => "BEGIN",
-            (Kind::Postgres { .. }, Access::Read) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            (Driver::Sqlite(_), Access::Write) => "BEGIN IMMEDIATE",
+            (Driver::Sqlite(_), Access::Read) => "BEGIN",
+            (Driver::Postgres { .. }, Access::Write) => "BEGIN",
+            (Driver::Postgres { .. }, Access::Read) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
         self.mark(sql)
     }
@@ -229,10 +229,10 @@ impl Connection {
     /// Whether the database has tables at all, and whether this is one of them.
     pub(super) fn tables(&mut self, name: &str) -> Result<(bool, bool)> {
         let sql = match &self.kind {
-            Kind::Sqlite(_) => {
+            Driver::Sqlite(_) => {
                 "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
             }
-            Kind::Postgres { .. } => {
+            Driver::Postgres { .. } => {
                 "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()"
             }
         };
@@ -250,7 +250,7 @@ impl Connection {
     }
 
     pub(super) fn claim_within(&mut self, patience: Duration) -> Result<()> {
-        if matches!(self.kind, Kind::Sqlite(_)) {
+        if matches!(self.kind, Driver::Sqlite(_)) {
             // Its folder is locked.
             return Ok(());
         }
@@ -273,7 +273,7 @@ impl Connection {
     pub(crate) fn run(&mut self, sql: &'static str, values: &[Value]) -> Result<u64> {
         self.meter.statements.fetch_add(1, Ordering::Relaxed);
         match &mut self.kind {
-            Kind::Sqlite(connection) => {
+            Driver::Sqlite(connection) => {
                 let mut statement = connection
                     .prepare_cached(&sql.replace('$', "?"))
                     .map_err(of_sqlite)?;
@@ -283,7 +283,7 @@ impl Connection {
                 count_steps(&self.meter, &statement);
                 Ok(changed? as u64)
             }
-            Kind::Postgres { client, prepared } => {
+            Driver::Postgres { client, prepared } => {
                 let statement = prepare(client, prepared, sql)?;
                 client
                     .execute(&statement, &postgres_values(values))
@@ -296,7 +296,7 @@ impl Connection {
     pub(crate) fn rows(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>> {
         self.meter.statements.fetch_add(1, Ordering::Relaxed);
         let rows = match &mut self.kind {
-            Kind::Sqlite(connection) => {
+            Driver::Sqlite(connection) => {
                 let mut statement = connection
                     .prepare_cached(&sql.replace('$', "?"))
                     .map_err(of_sqlite)?;
@@ -315,7 +315,7 @@ impl Connection {
                 count_steps(&self.meter, &statement);
                 rows?.into_iter().map(Row).collect::<Vec<Row>>()
             }
-            Kind::Postgres { client, prepared } => {
+            Driver::Postgres { client, prepared } => {
                 let statement = prepare(client, prepared, sql)?;
                 let rows = client
                     .query(&statement, &postgres_values(values))

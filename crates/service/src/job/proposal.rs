@@ -104,9 +104,9 @@ pub struct Keep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Security {
-    /// Statistical.
+    /// Bits of statistical security: a wrong output passes with probability at most 2 to the minus this.
     pub statistical: u16,
-    /// Computational.
+    /// Bits of computational security: operations that break its primitives, as a power of two.
     pub computational: u16,
 }
 

@@ -15,7 +15,7 @@ pub enum State {
     Queued,
     /// It runs; this party's data may have been used.
     Running,
-    /// It is done.
+    /// All parties ended in agreement, and those entitled learnt its outputs.
     Done,
     /// A party declined; nothing was computed.
     Declined {
@@ -24,7 +24,7 @@ pub enum State {
         /// Its reason.
         reason: String,
     },
-    /// It failed.
+    /// It ran, or was to run, and gave nothing.
     Failed(Failure),
     /// A party took it back.
     Cancelled {

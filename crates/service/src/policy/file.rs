@@ -51,7 +51,7 @@ enum NamesForm {
     Names(Vec<String>),
 }
 
-struct Source<'a> {
+struct PolicyText<'a> {
     file: String,
     text: &'a str,
     parties: &'a [String],
@@ -86,7 +86,7 @@ impl Policy {
     /// # Errors
     /// As for [`Policy::read`].
     pub fn parse(file: &str, text: &str, parties: &[String]) -> Result<Self, Fault> {
-        let source = Source {
+        let source = PolicyText {
             file: file.to_owned(),
             text,
             parties,
@@ -140,7 +140,7 @@ impl Policy {
     }
 }
 
-impl Source<'_> {
+impl PolicyText<'_> {
     fn line(&self, span: &Range<usize>) -> usize {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         before.matches('\n').count() + 1

@@ -15,7 +15,6 @@ pub(super) enum Fit {
     Times(i128),
     /// As numbers, divided by this, which must leave nothing over.
     Divided(i128),
-    /// As text.
     Text,
     /// Not at all: there are none but nulls.
     Nulls,

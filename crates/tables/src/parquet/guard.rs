@@ -83,7 +83,6 @@ impl ChunkReader for PageFile {
         Ok(read)
     }
 
-    /// For its bytes.
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         self.check(length as u64)?;
         self.file.get_bytes(start, length)

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use cenote_net::PartyId;
-use cenote_protocol::{Protocol, Source};
+use cenote_protocol::{MaterialSource, Protocol};
 use cenote_session::conformance::{self, Cluster};
-use cenote_session::{Connections, Demand, Result};
-use cenote_testkit::example::{Example, ExampleEngine};
+use cenote_session::{ClearEngine, Connections, Demand, Result};
+use cenote_testkit::example::Example;
 
 struct Two;
 
 impl Cluster for Two {
-    type Engine = ExampleEngine;
+    type Engine = ClearEngine;
 
     fn parties(&self) -> usize {
         2
     }
 
-    fn run<T: Send>(&self, program: impl Fn(&mut ExampleEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
+    fn run<T: Send>(&self, program: impl Fn(&mut ClearEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
         let example = Example::default();
         let all = Connections::in_memory(&example.topology(), Duration::from_secs(20));
         let (program, example) = (&program, &example);
@@ -26,7 +26,8 @@ impl Cluster for Two {
                 scope.spawn(move || {
                     let prepared = example.prepare(&Demand::new()).expect("everything is possible");
                     let me = PartyId(me);
-                    let mut engine = example.start(prepared, me, connections, "test", Source::Live)?;
+                    let mut engine =
+                        example.start(prepared, me, connections, "test", MaterialSource::Live)?;
                     program(&mut engine)
                 })
             };

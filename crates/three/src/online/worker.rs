@@ -11,7 +11,6 @@ use crate::material::tally::Tally;
 use crate::online::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
 use crate::wires::ThreeWires;
 
-/// One worker.
 pub(crate) struct Worker {
     pub(crate) evaluator: Evaluator,
     pub(crate) stock: Stock,

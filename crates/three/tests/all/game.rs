@@ -29,7 +29,6 @@ const THREADS: usize = 6;
 struct Plot {
     /// Of triples, by the number of the array since the session's start.
     triples: HashMap<usize, Vec<usize>>,
-    /// Of gates.
     gates: Vec<usize>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cenote_net::Channel;
+use cenote_net::{Channel, Step};
 use cenote_testkit as testkit;
 use cenote_three::{Links, Ring};
 
@@ -18,6 +18,17 @@ pub(crate) type Message = testkit::Passing<Thread>;
 pub(crate) type Hook = testkit::Hook<Thread>;
 pub(crate) type Stall = testkit::Stall<Thread>;
 pub(crate) type Spy = testkit::Spy<Thread>;
+
+/// `message` with a bit flipped, or without its last byte.
+pub(crate) fn spoilt(message: &Message, truncate: bool) -> Vec<(Step, Vec<u8>)> {
+    let mut body = message.body.clone();
+    if truncate {
+        body.pop();
+    } else {
+        body[0] ^= 1;
+    }
+    vec![(message.step, body)]
+}
 
 /// The channels of party `me` with `spy` in between.
 pub(crate) fn tap(spy: &Arc<Spy>, me: u8, links: Links) -> Links {

@@ -195,7 +195,6 @@ pub(crate) fn small_plan() -> Plan {
     Plan::new(&b.finish())
 }
 
-/// Random bits.
 pub(crate) fn random_bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
     let mut sampler = Sampler::new(Entropy::for_tests(seed).block());
     BitMatrix::from_fn(rows, lanes, |_, _| sampler.next_u32() & 1 == 1)

@@ -22,7 +22,6 @@ const TAIL: u64 = 1 << 20;
 /// Lines of an answer, at most.
 const LINES: usize = 500;
 
-/// How many lines.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -16,7 +16,7 @@ use cenote_params::lpn::Lpn;
 use cenote_pool::kept::Which;
 use cenote_pool::session::Begun;
 use cenote_primitives::{BitMatrix, Block, Entropy};
-use cenote_session::{Parties, WireVector};
+use cenote_session::{Engine, Parties, WireVector};
 use cenote_testkit::kept::{and, input};
 use cenote_testkit::{Adversary, Message, noticed};
 

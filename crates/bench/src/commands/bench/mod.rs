@@ -19,19 +19,19 @@ use cenote_console::Command;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// The three-party protocol, all three parties on this machine
+    /// The protocol three: three parties, all on this machine
     #[command(args_conflicts_with_subcommands = true)]
     Three(Box<BenchThree>),
-    /// The most that the channels of three parties carry, when nothing is computed
+    /// How much three parties can send each other when they compute nothing
     Ring(BenchRing),
-    /// The two-party protocol, both parties on this machine, beside the figures of its paper
+    /// The protocol lego: two parties, both on this machine, beside the figures of its paper
     #[command(args_conflicts_with_subcommands = true)]
     Lego(Box<BenchLego>),
-    /// Two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
+    /// The protocol jimu: two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
     Jimu(Box<BenchJimu>),
-    /// Two parties with authenticated garbling over a pool of leaky ANDs, both on this machine
+    /// The protocol authenticated: two parties over a pool of leaky ANDs, both on this machine
     Authenticated(Box<BenchAuthenticated>),
-    /// Commitments alone, beside Table III of the two-party protocol's paper
+    /// Commitments alone, beside Table III of the paper of lego
     Commit(BenchCommit),
     /// Oblivious transfers alone
     Ot(BenchOt),
@@ -41,7 +41,7 @@ pub(crate) enum Bench {
     Plan(BenchPlan),
     /// Queries over tables of a million rows or more, three parties on this machine
     Queries(BenchQueries),
-    /// Standing services, all on this machine: the time of a job, and jobs a second
+    /// Services of all parties on this machine: the time of a job, and jobs a second
     Service(Box<BenchService>),
 }
 

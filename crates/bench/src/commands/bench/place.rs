@@ -13,7 +13,7 @@ use cenote_console::{Progress, child, write_file};
 /// What all measurements take.
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
-    /// Seconds to wait for a silent party
+    /// Seconds to wait for a party that sends nothing
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     pub(crate) timeout: Duration,
     /// Seconds that a measurement may take in all [default: no limit]

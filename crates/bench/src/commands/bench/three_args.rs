@@ -92,7 +92,7 @@ pub(crate) struct BenchThree {
     /// Instead of --seconds: at least this many AND gates, rounded up to whole batches (with --one-job, not rounded)
     #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "batches"])]
     pub(crate) and_gates: Option<u64>,
-    /// Measure one job from start to end, with parameters for its gates, instead of a service that never ends
+    /// Measure one job from start to end, with parameters for its gates, instead of a run that never ends
     #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) one_job: bool,
     /// Measure one job (as --one-job does) of this many instances of the circuit, side by side

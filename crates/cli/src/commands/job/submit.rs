@@ -15,17 +15,17 @@ use cenote_console::service::{Reach, fault};
 pub(crate) struct Submit {
     #[command(flatten)]
     reach: Reach,
-    /// The job file, without values; a circuit file that it names must lie beside it
+    /// The job file, without input values; a circuit file that it names must be in the same folder
     job: PathBuf,
-    /// Also approve it for this party, with the data of --data and --post
+    /// Also approve the job for this party, with the data that --data and --post name
     #[arg(long)]
     approve: bool,
     #[command(flatten)]
     given: Given,
-    /// Seconds until the deadline, by which it must be done
+    /// Seconds from now until the job must be done
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3600")]
     within: Duration,
-    /// A name for this submission; repeating it gives the same job, not a second one [default: a random one]
+    /// A word for this submission; if you submit again with the same word, you get the same job, not a second one [default: a random word]
     #[arg(long, value_name = "WORD")]
     key: Option<String>,
     /// Wait until the job has ended

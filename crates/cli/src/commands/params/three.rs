@@ -20,7 +20,7 @@ pub(crate) struct Three {
     /// How AND gates are verified
     #[arg(long, value_parser = variants(), default_value = "on-demand")]
     variant: Variant,
-    /// AND gates in one job [default: a service that never ends]
+    /// AND gates in one job [default: a run that never ends]
     #[arg(long, value_name = "GATES", value_parser = quantity)]
     and_gates: Option<u64>,
     /// AND gates in a block

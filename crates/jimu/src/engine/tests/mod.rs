@@ -19,7 +19,7 @@ use cenote_params::LogProb;
 use cenote_params::pool::{self, Extraction};
 use cenote_pool::Pool;
 use cenote_primitives::{BitMatrix, Block, LaneRun};
-use cenote_session::Parties;
+use cenote_session::{Engine, Parties};
 use cenote_testkit::kept::{and, input};
 use cenote_testkit::{Adversary, Message};
 use zeroize::Zeroizing;

@@ -20,7 +20,7 @@ use crate::online::roles::EVALUATOR;
 use crate::party::Party;
 use cenote_garble::{self as garble, Authenticator, Base, GateTable};
 use cenote_primitives::{Block, Entropy};
-use cenote_session::Parties;
+use cenote_session::{Engine, Parties};
 use zeroize::Zeroizing;
 
 /// What a garbler does to its gates and authenticators.

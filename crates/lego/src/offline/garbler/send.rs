@@ -16,7 +16,6 @@ use cenote_garble::{Authenticator, Base, GateTable, authenticate, garble};
 
 /// How gates and authenticators are made: [`Honest`], but where a test cheats.
 pub(crate) trait Maker {
-    /// As [`garble`].
     fn garble(
         &mut self,
         delta: Block,
@@ -28,7 +27,6 @@ pub(crate) trait Maker {
         garble(delta, first, inputs[0], inputs[1], tables, outputs);
     }
 
-    /// As [`authenticate`].
     fn authenticate(
         &mut self,
         delta: Block,

@@ -19,7 +19,6 @@ use crate::{Pool, Tosser, toss};
 cenote_session::checks! {
     /// Every check.
     ALL;
-    /// The one of coins.
     COIN = 5, "coin";
 }
 

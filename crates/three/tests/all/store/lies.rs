@@ -130,13 +130,7 @@ fn every_message_about_stock_is_checked() {
                             && message.wire.thread == Thread::Evaluator;
                         hit.then(|| {
                             *counted.lock().unwrap() += 1;
-                            let mut body = message.body.clone();
-                            if truncate {
-                                body.pop();
-                            } else {
-                                body[0] ^= 1;
-                            }
-                            vec![(message.step, body)]
+                            spoilt(message, truncate)
                         })
                     });
                     let mut spies = [None, None, None];

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::common::intercept::{Message, Spy, Thread, tap};
+use crate::common::intercept::{Message, Spy, Thread, spoilt, tap};
 use crate::common::session::{LANES, random_bits, share, small_answer, small_input, small_plan};
 use crate::common::{memory_links, tiny};
 use cenote_circuit::{BitOrder, Builder, Plan};

@@ -42,7 +42,6 @@ pub(super) struct Fleet {
 
 /// A party.
 pub(super) struct Member {
-    /// Its folder.
     pub(super) folder: PathBuf,
     reach: Reach,
     process: Mutex<Option<Child>>,

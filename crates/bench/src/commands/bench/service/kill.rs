@@ -313,7 +313,6 @@ impl Killed {
         Ok(())
     }
 
-    /// As text.
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{} jobs while a party was killed {} times in {:.0} s: {} done at all parties, {} done at some\n",

@@ -259,7 +259,6 @@ impl Restart {
 }
 
 impl Report {
-    /// As text.
     pub(super) fn text(&self) -> String {
         let mut text = format!(
             "{}\n{} services on this machine, protocol {}; each job submitted, followed and fetched over HTTP, parties joined by TLS, \

@@ -7,7 +7,6 @@ use cenote::{BitMatrix, Bundle, Job, Result};
 
 /// A job without values, over data that every party has.
 pub(super) struct Task {
-    /// Its text.
     pub(super) text: String,
     /// The values of its outputs, one after the other.
     pub(super) right: Vec<String>,
