@@ -14,11 +14,12 @@ use zeroize::Zeroizing;
 use super::group::INPUTS;
 use super::history::History;
 use super::transfers::Transfers;
+use crate::cell::Cell;
 use crate::gadget::Shape;
 use crate::kept::is_due;
 use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
-use crate::wires::{Cell, JimuWires, Known};
+use crate::wires::{JimuWires, Known};
 
 /// What the two sides have in common.
 pub(crate) struct Common {
