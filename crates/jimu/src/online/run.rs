@@ -8,8 +8,8 @@ use zeroize::Zeroizing;
 
 use super::circuit::{Ands, Circuit, Operand};
 use super::group::GROUP;
-use super::supply::GadgetKind;
 use crate::cell::Cell;
+use crate::gadget::GadgetKind;
 use crate::settings::MUX_WIDTH;
 use crate::wires::JimuWires;
 
