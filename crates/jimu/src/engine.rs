@@ -13,11 +13,12 @@ use cenote_session::Engine;
 use cenote_session::{Check, Error, Guarded, Ledger, Recent, Result, WireVector};
 use cenote_store::{ItemId, Store};
 
+use crate::gadget::GadgetKind;
 use crate::keys::Keys;
 use crate::memory::Memory;
 use crate::offline::Maker;
 use crate::online::circuit::Circuit;
-use crate::online::{GadgetKind, Side, Supplied};
+use crate::online::{Side, Supplied};
 use crate::settings::{Config, Sizes};
 use crate::{JimuWires, checks, kept};
 

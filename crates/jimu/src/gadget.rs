@@ -8,6 +8,15 @@ use std::ops::Range;
 
 use cenote_primitives::Block;
 
+/// Gadgets, by the number of their gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GadgetKind {
+    /// AND gates.
+    And,
+    /// Gates that have an operand in common.
+    Mux,
+}
+
 /// The shape of gadgets: where in a record what is.
 ///
 /// A record is an array of 128-bit blocks. The garbler's has the wires' 0-labels, the evaluator's the wires' i-hashes and the tables of the

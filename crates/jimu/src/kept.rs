@@ -1,11 +1,11 @@
-//! Pools on disk: what of this protocol's is kept, and when copies are made ([`cenote_pool::kept`]).
+//! Pools on disk: what of this protocol's is kept ([`cenote_pool::kept`]).
 //!
 //! The evaluator is the one that checks. It notes before it lets a coin be known that a check has begun: a garbler sees by the coin whether it
 //! will be caught.
 
 use cenote_net::{Channel, PartyId, Step};
 use cenote_pool::Role;
-use cenote_pool::kept::{self, Identity, Keep, KeptPool, MOST_COINS, MOST_SESSIONS};
+use cenote_pool::kept::{self, Identity, Keep, MOST_SESSIONS};
 use cenote_pool::session::{self, Begun};
 use cenote_primitives::{Block, Entropy};
 use cenote_protocol::Facts;
@@ -15,16 +15,9 @@ use zeroize::Zeroizing;
 
 use crate::gadget::Shape;
 use crate::keys::Base;
-use crate::online::GadgetKind;
 use crate::settings::{Config, Sizes};
 use crate::setup::GATES_LOG2;
 use crate::steps;
-
-/// A copy is made whenever so many times the pool has been drawn since the one before.
-const POOLS_BETWEEN_COPIES: u64 = 4;
-
-/// Deliveries between copies, at most: a journal has the coins since the copy before the last.
-const MOST_BETWEEN_COPIES: u64 = MOST_COINS as u64 / 4;
 
 // Each session has numbers of its own for gates.
 const _: () = assert!(MOST_SESSIONS << GATES_LOG2 <= 1 << 62);
@@ -45,14 +38,6 @@ pub(crate) fn begin(
 ) -> Result<Begun<Sizes, Base>> {
     let role = Role::of(me, config.garbler);
     session::begin(me, channel, &mut Keeping { role, config }, sizes, store)
-}
-
-/// Whether a copy is due of a full pool from which something may yet be drawn from delivery `open` and later ones: of `size` gadgets,
-/// drawn from deliveries of so many each.
-pub(crate) fn is_due(kept: &KeptPool, kind: GadgetKind, open: u64, [size, buffer]: [u64; 2]) -> bool {
-    let period = (POOLS_BETWEEN_COPIES * size / buffer.max(1)).clamp(2, MOST_BETWEEN_COPIES);
-    let copied = kept.copied(kind as usize);
-    copied.is_none_or(|copied| open >= copied.saturating_add(period))
 }
 
 /// What people should know of a pool.

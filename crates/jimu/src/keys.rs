@@ -7,6 +7,7 @@ use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
+use crate::cell::Cell;
 use crate::gadget::Shape;
 use crate::offline::{Make, Maker};
 use crate::online::{Common, Evaluator, Garbler, Side, Supplied};
@@ -14,7 +15,6 @@ use crate::settings::{Config, Sizes};
 use crate::setup::{
     EvaluatorBase, EvaluatorKeys, EvaluatorMaker, GarblerBase, GarblerKeys, GarblerMaker, code,
 };
-use crate::wires::Cell;
 
 /// What a party keeps of a pool for as long as the pool lives.
 pub(crate) enum Base {

@@ -23,6 +23,7 @@
 //! one guess by the logarithm of the guesses there are before a bad gadget is caught ([`cenote_params::pool::guesses`]).
 #![forbid(unsafe_code)]
 
+mod cell;
 pub mod checks;
 mod engine;
 mod gadget;

@@ -6,9 +6,9 @@ use cenote_pool::Role;
 use cenote_primitives::Block;
 use cenote_session::Demand;
 
+use crate::cell::Cell;
 use crate::online::circuit::WORKING_SET;
 use crate::settings::Sizes;
-use crate::wires::Cell;
 
 /// Bytes of keys, of what is on its way, and of the gates of a group.
 const SESSION: u64 = 8 << 20;

@@ -11,9 +11,10 @@ use cenote_primitives::{BitMatrix, Block, LaneRun};
 use cenote_session::{Bundles, Traced, drop_sources};
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::cell::Cell;
 use crate::online::circuit::Circuit;
 use crate::setup::add_if;
-use crate::wires::{Bundle, Cell, JimuWires};
+use crate::wires::{Bundle, JimuWires};
 
 /// Where the wires of a bundle come from.
 pub(crate) enum Origin {

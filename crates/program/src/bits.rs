@@ -1,7 +1,6 @@
 //! Rows of secrets whose width is known when the program runs.
 
 use std::panic::Location;
-use std::rc::Rc;
 
 use cenote_circuit::library::Key;
 use cenote_net::PartyId;
@@ -12,7 +11,7 @@ use crate::error::Result;
 use crate::op::Op;
 use crate::session::Session;
 use crate::table;
-use crate::value::{State, Value};
+use crate::value::Value;
 
 /// A row of secrets of so many bits each, for programs that are made from descriptions, such as queries. What the bits mean is the caller's
 /// business; [`Secret`](crate::Secret) is for programs that are written in Rust.
@@ -37,7 +36,7 @@ impl Session {
         });
         let mut first = 0;
         let column = |&width: &u32| {
-            let column = all.wires_from(first, width);
+            let column = all.wires(first, width).unwrap_or_else(|| all.part(first, width));
             first += width;
             Bits(column)
         };
@@ -57,7 +56,7 @@ impl Session {
     pub fn reveal_bits(&self, columns: &[Bits], to: Parties) -> Result<Option<BitMatrix>> {
         let lanes = columns.iter().map(|column| column.0.lanes()).max().unwrap_or(1);
         let values: Vec<Value> = columns.iter().map(|column| column.0.filling(lanes)).collect();
-        self.open_wires(&values, to)
+        self.open_values(&values, to)
     }
 }
 
@@ -333,15 +332,4 @@ fn unsigned(width: u32) -> Key {
 
 fn values<'a>(parts: &[&'a Bits]) -> Vec<&'a Value> {
     parts.iter().map(|part| &part.0).collect()
-}
-
-impl Value {
-    /// Wires `from..from + width` of a value that has wires, as a value of their own.
-    fn wires_from(&self, from: u32, width: u32) -> Value {
-        let state = match &*self.0.state.borrow() {
-            State::Wires(held, first) => State::Wires(Rc::clone(held), first + from as usize),
-            _ => State::Lost,
-        };
-        self.session().node(width, self.lanes(), state)
-    }
 }

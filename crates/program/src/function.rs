@@ -65,7 +65,7 @@ impl<A: Values, R: Values> Function<A, R> {
                 let order: Vec<usize> = results
                     .iter()
                     .map(|result| {
-                        let is = |node: &Rc<_>| Rc::ptr_eq(node, &result.0);
+                        let is = |node: &Rc<_>| Rc::ptr_eq(node, result.node());
                         due.results.iter().position(is).expect("results are in use")
                     })
                     .collect();

@@ -6,8 +6,8 @@ use std::rc::{Rc, Weak};
 use cenote_circuit::library::Goal;
 use cenote_circuit::{Bit, BitOrder, Builder, Circuit};
 
+use crate::node::{Held, Node};
 use crate::op::Op;
-use crate::value::{Held, Node};
 
 /// A value of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

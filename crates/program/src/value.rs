@@ -1,88 +1,84 @@
 //! Secret values without a type: some bits in some lanes.
 
-use std::cell::RefCell;
 use std::fmt;
+use std::panic::Location;
 use std::rc::Rc;
 
-use cenote_primitives::LaneRun;
+use cenote_net::PartyId;
+use cenote_primitives::{BitMatrix, LaneRun};
+use cenote_session::Parties;
 
-use crate::machine::Slot;
+use crate::error::Result;
+use crate::machine::{Machine, Slot};
+use crate::node::{Node, State};
 use crate::op::Op;
-use crate::session::{Session, lengths_differ};
+use crate::session::Session;
 
-/// A secret of `width` bits in each of `lanes` lanes.
+/// A secret of `width` bits in each of `lanes` lanes, and the session that it belongs to.
 #[derive(Clone)]
-pub(crate) struct Value(pub(crate) Rc<Node>);
-
-/// A value and how far it has been computed.
-pub(crate) struct Node {
-    pub(crate) session: Session,
-    pub(crate) width: u32,
-    /// 1 for constants.
-    pub(crate) lanes: usize,
-    pub(crate) state: RefCell<State>,
-}
-
-pub(crate) enum State {
-    /// The same public bits in every lane.
-    Constant(u128),
-    /// Wires from the one with this number on.
-    Wires(Rc<Held>, usize),
-    /// A step of the segment that is open for as many lanes.
-    Pending(u32),
-    /// The session failed before it was computed.
-    Lost,
-}
-
-/// A vector of wires in use.
-pub(crate) struct Held {
-    slot: Slot,
-    dropped: Rc<RefCell<Vec<Slot>>>,
-}
-
-impl Held {
-    /// Vector `slot`, which goes to `dropped` when it is no longer used.
-    pub(crate) fn new(slot: Slot, dropped: &Rc<RefCell<Vec<Slot>>>) -> Rc<Self> {
-        Rc::new(Self {
-            slot,
-            dropped: dropped.clone(),
-        })
-    }
-
-    pub(crate) fn slot(&self) -> Slot {
-        self.slot
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.dropped.borrow_mut().push(self.slot);
-    }
+pub(crate) struct Value {
+    session: Session,
+    node: Rc<Node>,
 }
 
 impl Value {
     pub(crate) fn width(&self) -> u32 {
-        self.0.width
+        self.node.width
     }
 
     pub(crate) fn lanes(&self) -> usize {
-        self.0.lanes
+        self.node.lanes
     }
 
     pub(crate) fn session(&self) -> &Session {
-        &self.0.session
+        &self.session
+    }
+
+    pub(crate) fn node(&self) -> &Rc<Node> {
+        &self.node
+    }
+
+    /// Wires `from..from + width` as a value of their own, if the value has been computed.
+    pub(crate) fn wires(&self, from: u32, width: u32) -> Option<Value> {
+        let state = match &*self.node.state.borrow() {
+            State::Wires(held, first) => State::Wires(Rc::clone(held), first + from as usize),
+            _ => return None,
+        };
+        Some(self.session.value(width, self.lanes(), state))
     }
 
     /// The result of `op`, `width` bits.
     #[track_caller]
     pub(crate) fn apply(op: Op, operands: &[&Value], width: u32) -> Value {
-        operands[0].session().record(op, operands, width)
+        let at = Location::caller();
+        let session = operands[0].session();
+        if operands.iter().any(|operand| !session.is(operand.session())) {
+            let what = "secrets of different sessions are mixed";
+            operands
+                .iter()
+                .for_each(|operand| operand.session().fail_at(what, at));
+            return session.value(width, 1, State::Lost);
+        }
+        let several = operands
+            .iter()
+            .map(|operand| operand.lanes())
+            .filter(|&lanes| lanes != 1);
+        let lanes = several.clone().next().unwrap_or(1);
+        if let Some(other) = several.clone().find(|&other| other != lanes) {
+            return session.misuse(lengths_differ(lanes, other), at, width, lanes);
+        }
+        let spread: Vec<Value> = operands.iter().map(|operand| operand.spread(lanes)).collect();
+        let nodes = spread.iter().map(|operand| &*operand.node);
+        Value {
+            session: session.clone(),
+            node: session.record(op, nodes, width, lanes),
+        }
     }
 
     /// Itself, or in each of `lanes` lanes if it is a single secret. A constant is left as it is.
     #[track_caller]
     pub(crate) fn spread(&self, lanes: usize) -> Value {
-        let constant = matches!(*self.0.state.borrow(), State::Constant(_));
+        let constant = matches!(*self.node.state.borrow(), State::Constant(_));
         if constant {
             self.clone()
         } else {
@@ -98,7 +94,7 @@ impl Value {
             1 => self.repeated(lanes),
             own => {
                 let what = lengths_differ(own, lanes);
-                let at = std::panic::Location::caller();
+                let at = Location::caller();
                 self.session().misuse(what, at, self.width(), lanes)
             }
         }
@@ -117,7 +113,14 @@ impl Value {
     /// The lanes of `runs`, one run after the other.
     #[track_caller]
     pub(crate) fn arrange(parts: &[&Value], runs: &[LaneRun]) -> Value {
-        parts[0].session().arrange(parts, runs)
+        let (session, width) = (parts[0].session(), parts[0].width());
+        let lanes = runs.iter().map(LaneRun::lanes).sum();
+        let at = Location::caller();
+        if parts.iter().any(|part| !session.is(part.session())) {
+            return session.misuse("secrets of different sessions are mixed", at, width, lanes);
+        }
+        let nodes = parts.iter().map(|part| &*part.node);
+        session.value(width, lanes, session.arranged(nodes, runs))
     }
 }
 
@@ -166,6 +169,60 @@ impl Value {
     }
 }
 
+impl Session {
+    pub(crate) fn value(&self, width: u32, lanes: usize, state: State) -> Value {
+        Value {
+            session: self.clone(),
+            node: Node::new(width, lanes, state),
+        }
+    }
+
+    /// A value of new wires, which `make` makes.
+    pub(crate) fn make(
+        &self,
+        width: u32,
+        lanes: usize,
+        make: impl FnOnce(&mut dyn Machine) -> cenote_session::Result<Slot>,
+    ) -> Value {
+        self.value(width, lanes, self.made(make))
+    }
+
+    /// The same public bits in every lane that they meet.
+    pub(crate) fn constant(&self, width: u32, bits: u128) -> Value {
+        self.value(width, 1, State::Constant(bits))
+    }
+
+    /// Public bits in each lane.
+    pub(crate) fn constant_row(&self, width: u32, values: &[u128]) -> Value {
+        let bits = to_matrix(values, width);
+        self.make(width, values.len(), |machine| machine.constant(&bits))
+    }
+
+    /// A new input of a function that is recorded.
+    pub(crate) fn argument(&self, width: u32) -> Value {
+        self.make(width, 1, |machine| {
+            machine.input(PartyId(0), width as usize, 1, None)
+        })
+    }
+
+    /// Notes what the program did wrong, and gives a value without bits.
+    pub(crate) fn misuse(
+        &self,
+        what: impl Into<String>,
+        at: &'static Location<'static>,
+        width: u32,
+        lanes: usize,
+    ) -> Value {
+        self.fail_at(what, at);
+        self.value(width, lanes.max(1), State::Lost)
+    }
+
+    /// Opens values of as many lanes.
+    pub(crate) fn open_values(&self, values: &[Value], to: Parties) -> Result<Option<BitMatrix>> {
+        self.open_nodes(values.iter().map(|value| &*value.node), to)
+    }
+}
+
 /// Places of parts, those that follow one another together.
 pub(crate) fn runs(places: impl IntoIterator<Item = (usize, usize)>) -> Vec<LaneRun> {
     let mut runs: Vec<LaneRun> = Vec::new();
@@ -183,4 +240,32 @@ impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Secret({} bits × {})", self.width(), self.lanes())
     }
+}
+
+/// Why rows of `one` and of `other` secrets cannot be calculated with.
+fn lengths_differ(one: usize, other: usize) -> String {
+    format!(
+        "a row of {one} secrets meets a row of {other}: rows must be of one length, or one of them a single secret"
+    )
+}
+
+/// Why there is no row of `len` secrets.
+pub(crate) fn no_row(len: usize) -> Option<String> {
+    match u32::try_from(len) {
+        Ok(0) => Some("a row of no secrets".into()),
+        Ok(_) => None,
+        Err(_) => Some(format!("a row of {len} secrets: it has fewer than 2^32")),
+    }
+}
+
+/// The low `width` bits of `values`, one value in each lane.
+pub(crate) fn to_matrix(values: &[u128], width: u32) -> BitMatrix {
+    let mut rows = BitMatrix::zeros(values.len(), width as usize);
+    for (lane, bits) in values.iter().enumerate() {
+        for (word, at) in rows.row_mut(lane).iter_mut().zip([0, 64]) {
+            *word = (bits >> at) as u64;
+        }
+    }
+    rows.mask_padding();
+    rows.transpose()
 }

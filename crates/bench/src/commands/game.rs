@@ -126,6 +126,7 @@ pub(super) struct TripleGame {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct LegoGame {
+    /// AND gates
     #[arg(long, value_parser = quantity, default_value = "6")]
     and_gates: u64,
     /// Input wires

@@ -27,7 +27,7 @@ struct Args {
 #[derive(Debug, Subcommand)]
 enum Program {
     #[command(flatten)]
-    Bench(bench::args::Bench),
+    Bench(bench::Bench),
     /// Run random computations, with all parties on this machine, and check every output
     Soak(soak::Soak),
     /// Play a cut-and-choose game many times, and compare with the exact probability

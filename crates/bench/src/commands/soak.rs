@@ -17,6 +17,7 @@ use cenote_console::{Command, child, print};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Soak {
+    /// The protocol
     #[arg(long, value_name = "NAME", value_parser = protocols())]
     protocol: Protocol,
     /// Hours to run after the opening round of the largest computations (0.5 is allowed)

@@ -13,8 +13,7 @@ use cenote_primitives::Block;
 use cenote_session::{Error, Fate, Result, is_interrupted};
 use zeroize::Zeroizing;
 
-use crate::gadget::Shape;
-use crate::online::GadgetKind;
+use crate::gadget::{GadgetKind, Shape};
 
 /// Gadgets to be made.
 pub(crate) struct Order {

@@ -8,9 +8,8 @@ use cenote_primitives::Block;
 use cenote_session::Result;
 use cenote_testkit::{Adversary, Message, Perturbation, Target};
 
-use crate::gadget::{Shape, words};
+use crate::gadget::{GadgetKind, Shape, words};
 use crate::offline::{Make, Order};
-use crate::online::GadgetKind;
 use crate::setup::add_if;
 use crate::setup::tests::{Sides, both, keys, sizes};
 use crate::{checks, steps};

@@ -13,8 +13,8 @@ use super::evaluator::Evaluator;
 use super::garbler::Garbler;
 use super::group::{INPUTS, PROVED};
 use super::solderings::{Layout, SOLDERINGS, Sums, Unproved};
-use super::supply::{Common, GadgetKind};
-use crate::gadget::{Shape, words};
+use super::supply::Common;
+use crate::gadget::{GadgetKind, Shape, words};
 use crate::provenance::Anchors;
 use crate::{checks, steps};
 

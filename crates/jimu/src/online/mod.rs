@@ -23,7 +23,7 @@ pub(crate) use evaluator::Evaluator;
 pub(crate) use garbler::Garbler;
 pub(crate) use history::History;
 pub(crate) use side::Side;
-pub(crate) use supply::{Common, GadgetKind, Supplied};
+pub(crate) use supply::{Common, Supplied};
 
 /// The evaluator's inputs that are transferred together, at most.
 pub(crate) const INPUTS_AT_ONCE: usize = INPUTS_OF_LOT * transfers::LOTS;

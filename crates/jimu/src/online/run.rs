@@ -8,9 +8,10 @@ use zeroize::Zeroizing;
 
 use super::circuit::{Ands, Circuit, Operand};
 use super::group::GROUP;
-use super::supply::GadgetKind;
+use crate::cell::Cell;
+use crate::gadget::GadgetKind;
 use crate::settings::MUX_WIDTH;
-use crate::wires::{Cell, JimuWires};
+use crate::wires::JimuWires;
 
 /// Circuits that are evaluated.
 const CIRCUITS: &str = "the wires of a circuit";

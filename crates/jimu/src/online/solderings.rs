@@ -4,8 +4,8 @@ use cenote_primitives::Block;
 use cenote_session::{Result, room};
 use zeroize::Zeroizing;
 
+use crate::cell::Cell;
 use crate::gadget::{Shape, words};
-use crate::wires::Cell;
 
 /// What solderings take, where room for it is asked for.
 pub(super) const SOLDERINGS: &str = "solderings";

@@ -1,4 +1,4 @@
-//! What the two sides have in common: their pools, and how these stay full.
+//! What the two sides have in common: their pools, how these stay full, and when they are copied to disk.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use cenote_net::{Channel, Meter};
 use cenote_params::computational::JimuUse;
 use cenote_params::pool::Parameters;
 use cenote_pool::Pool;
-use cenote_pool::kept::{Copies, Copy, KeptPool};
+use cenote_pool::kept::{Copies, Copy, KeptPool, MOST_COINS};
 use cenote_primitives::{BitMatrix, Block, as_bytes};
 use cenote_session::{Error, Result, room};
 use zeroize::Zeroizing;
@@ -14,11 +14,17 @@ use zeroize::Zeroizing;
 use super::group::INPUTS;
 use super::history::History;
 use super::transfers::Transfers;
-use crate::gadget::Shape;
-use crate::kept::is_due;
+use crate::cell::Cell;
+use crate::gadget::{GadgetKind, Shape};
 use crate::offline::{Delivery, Maker, Order};
 use crate::settings::{MUX_WIDTH, Sizes};
-use crate::wires::{Cell, JimuWires, Known};
+use crate::wires::{JimuWires, Known};
+
+/// A copy is made whenever so many times the pool has been drawn since the one before.
+const POOLS_BETWEEN_COPIES: u64 = 4;
+
+/// Deliveries between copies, at most: a journal has the coins since the copy before the last.
+const MOST_BETWEEN_COPIES: u64 = MOST_COINS as u64 / 4;
 
 /// What the two sides have in common.
 pub(crate) struct Common {
@@ -50,15 +56,6 @@ pub(crate) struct Supplied {
     pub(crate) kept: Option<Arc<KeptPool>>,
     /// The number of the session over the pool.
     pub(crate) session: u64,
-}
-
-/// Gadgets, by the number of their gates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GadgetKind {
-    /// AND gates.
-    And,
-    /// Gates that have an operand in common.
-    Mux,
 }
 
 /// A pool of gadgets of one kind.
@@ -323,4 +320,12 @@ impl Common {
             transfers: self.transfers.count() as f64,
         }
     }
+}
+
+/// Whether a copy is due of a full pool from which something may yet be drawn from delivery `open` and later ones: of `size` gadgets,
+/// drawn from deliveries of so many each.
+fn is_due(kept: &KeptPool, kind: GadgetKind, open: u64, [size, buffer]: [u64; 2]) -> bool {
+    let period = (POOLS_BETWEEN_COPIES * size / buffer.max(1)).clamp(2, MOST_BETWEEN_COPIES);
+    let copied = kept.copied(kind as usize);
+    copied.is_none_or(|copied| open >= copied.saturating_add(period))
 }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::symbols::{GROUP, Products};
+use super::groups::{GROUP, Products};
 use crate::Block512;
 
 /// Outputs whose sums fit into registers together.

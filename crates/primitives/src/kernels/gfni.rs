@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::symbols::{Coefficients, GROUP};
+use super::groups::{Coefficients, GROUP};
 use crate::{Block, Block512};
 
 /// Adds all inputs, times their coefficients, to a group's sums.

@@ -6,6 +6,7 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod gfni;
+mod groups;
 mod linear;
 mod replicated;
 mod rows;

@@ -6,18 +6,10 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
+use super::groups::{Coefficients, GROUP, Products};
 use crate::cpu::multiversion;
 use crate::gf256::{self, TAIL};
 use crate::{BLOCK_WORDS, Block, Block512, Simd};
-
-/// Outputs computed at a time, whose sums stay in registers.
-pub(super) const GROUP: usize = 8;
-
-/// The coefficients by which an input goes into each output of a group, each in all four bytes of a word.
-pub(super) type Coefficients = [u32; GROUP];
-
-/// The products of each of a group's coefficients with the elements 0..16, and with their multiples by x^4.
-pub(super) type Products = [[[u8; 16]; 2]; GROUP];
 
 /// A linear map over GF(2^8), from `inputs` rows of symbols to `outputs` rows. It is wiped on drop.
 ///

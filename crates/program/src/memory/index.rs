@@ -4,6 +4,7 @@ use cenote_circuit::library::{self, Goal};
 use cenote_circuit::{Bit, Builder};
 
 use super::counted::Counted;
+use crate::word::Integer;
 
 /// Bits of the addresses `0..blocks`.
 pub(super) fn address_bits(blocks: usize) -> u32 {
@@ -15,6 +16,16 @@ pub(super) fn address_bits(blocks: usize) -> u32 {
 pub(super) struct Kind {
     pub(super) bits: u32,
     pub(super) signed: bool,
+}
+
+impl Kind {
+    /// Of an index of type `I`.
+    pub(super) fn of<I: Integer>() -> Self {
+        Self {
+            bits: I::BITS,
+            signed: I::SIGNED,
+        }
+    }
 }
 
 /// From an index: the address of the block, 0 if there is no such block, and whether there is one.

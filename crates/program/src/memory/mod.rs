@@ -38,7 +38,9 @@
 //! The scan is the best for up to 247 blocks and from 257 to 274. With the blocks of a row from the beginning, 10,000 of them take 88469 ANDs an access.
 
 mod bucket;
+mod cost;
 mod counted;
+mod entry;
 mod evict;
 mod fill;
 mod find;
@@ -60,6 +62,7 @@ use std::panic::Location;
 
 use cenote_primitives::Entropy;
 
+pub use self::cost::ands;
 use self::index::Kind;
 use self::oram::Oram;
 use self::plan::Plan;
@@ -177,7 +180,7 @@ impl<T: Word> Memory<T> {
             session.misuse(wrong, Location::caller(), T::BITS, 1);
             return Structure::Scan;
         }
-        let best = || settings::best(blocks, T::BITS, settings, of_row);
+        let best = || cost::best(blocks, T::BITS, settings, of_row);
         settings.structure.unwrap_or_else(best)
     }
 
@@ -204,7 +207,7 @@ impl<T: Word> Memory<T> {
 
     /// ANDs of an access by an index of type `I`, in the circuits that are run.
     pub fn ands<I: Integer>(&self, access: Access) -> u64 {
-        let kind = kind::<I>();
+        let kind = Kind::of::<I>();
         match &self.store {
             Store::Scan(_) => scan::ands(self.blocks, T::BITS, access, kind),
             Store::Oram(oram) => oram.plan().ands(access, kind),
@@ -218,7 +221,7 @@ impl<T: Word> Memory<T> {
     #[track_caller]
     pub fn read<I: Integer>(&mut self, index: &Secret<I>) -> Result<Secret<T>> {
         self.single(&[index.value()])?;
-        let (index, kind) = (index.value(), kind::<I>());
+        let (index, kind) = (index.value(), Kind::of::<I>());
         Ok(Secret::of(match &mut self.store {
             Store::Scan(scan) => scan.read(index, kind),
             Store::Oram(oram) => oram.read(index, kind)?,
@@ -233,7 +236,7 @@ impl<T: Word> Memory<T> {
     pub fn write<I: Integer>(&mut self, index: &Secret<I>, value: impl Operand<T>) -> Result<()> {
         let value = value.secret(&self.session);
         self.single(&[index.value(), value.value()])?;
-        let (index, kind, value) = (index.value(), kind::<I>(), value.value());
+        let (index, kind, value) = (index.value(), Kind::of::<I>(), value.value());
         match &mut self.store {
             Store::Scan(scan) => scan.write(index, kind, value),
             Store::Oram(oram) => oram.write(index, kind, value)?,
@@ -254,7 +257,7 @@ impl<T: Word> Memory<T> {
     ) -> Result<Secret<T>> {
         let value = value.secret(&self.session);
         self.single(&[write.value(), index.value(), value.value()])?;
-        let (write, index, kind, value) = (write.value(), index.value(), kind::<I>(), value.value());
+        let (write, index, kind, value) = (write.value(), index.value(), Kind::of::<I>(), value.value());
         Ok(Secret::of(match &mut self.store {
             Store::Scan(scan) => scan.access(write, index, kind, value),
             Store::Oram(oram) => oram.access(write, index, kind, value)?,
@@ -290,47 +293,5 @@ impl<T: Word> Memory<T> {
         }
         self.session.flush();
         Ok(())
-    }
-}
-
-fn kind<I: Integer>() -> Kind {
-    Kind {
-        bits: I::BITS,
-        signed: I::SIGNED,
-    }
-}
-
-/// ANDs of an access by an index of type `I` to so many blocks of `width` bits, in the circuits that would be run. Memories that begin with
-/// the blocks of a row have more (see [`Memory::ands`]).
-///
-/// # Panics
-/// If there is no memory with these settings.
-pub fn ands<I: Integer>(
-    blocks: usize,
-    width: u32,
-    structure: Structure,
-    access: Access,
-    settings: &Settings,
-) -> u64 {
-    let structured = Settings {
-        structure: Some(structure),
-        ..settings.clone()
-    };
-    assert_eq!(structured.refuse(), None, "settings of a memory");
-    counted(blocks, width, structure, access, kind::<I>(), settings, false)
-}
-
-fn counted(
-    blocks: usize,
-    width: u32,
-    structure: Structure,
-    access: Access,
-    kind: Kind,
-    settings: &Settings,
-    of_row: bool,
-) -> u64 {
-    match Plan::new(blocks, width, structure, settings, of_row) {
-        Some(plan) => plan.ands(access, kind),
-        None => scan::ands(blocks, width, access, kind),
     }
 }

@@ -3,8 +3,8 @@
 use cenote_params::memory;
 
 use super::bucket::{Bins, Shape};
+use super::entry::entry;
 use super::index::{Kind, address_bits, clamp};
-use super::positions::entry;
 use super::scan;
 use super::settings::{Access, Settings, Structure};
 use super::tree::{eviction, finding};

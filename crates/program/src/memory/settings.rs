@@ -2,8 +2,6 @@
 
 use cenote_params::memory::BUCKET;
 
-use super::{counted, kind};
-
 /// How blocks are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Structure {
@@ -24,38 +22,6 @@ impl Structure {
         factor_bits: 3,
         cutoff: 256,
     };
-
-    /// The structures that are compared for so many blocks.
-    fn candidates(blocks: usize) -> impl Iterator<Item = Self> {
-        let orams = [2, 3].into_iter().flat_map(move |factor_bits| {
-            let rows = (0..).map(move |trees| blocks.div_ceil(1 << (trees * factor_bits)));
-            rows.skip_while(|&row| row > 4096)
-                .take_while(|&row| row >= 64)
-                .map(move |cutoff| Structure::CircuitOram { factor_bits, cutoff })
-        });
-        std::iter::once(Structure::Scan).chain(orams)
-    }
-
-    /// The structure with the fewest ANDs in an access whose operation is secret, to so many blocks of `width` bits: the scan, or a Circuit
-    /// ORAM with 4 or 8 labels to a block and between 64 and 4096 of them in a row.
-    ///
-    /// # Panics
-    /// If there is no memory with these settings.
-    pub fn best(blocks: usize, width: u32, settings: &Settings) -> Self {
-        assert_eq!(settings.refuse(), None, "settings of a memory");
-        best(blocks, width, settings, false)
-    }
-}
-
-/// [`Structure::best`], of a memory that begins with the blocks of a row, or with zeros.
-pub(super) fn best(blocks: usize, width: u32, settings: &Settings, of_row: bool) -> Structure {
-    let ands = |structure: &Structure| {
-        let index = kind::<u32>();
-        counted(blocks, width, *structure, Access::Secret, index, settings, of_row)
-    };
-    Structure::candidates(blocks)
-        .min_by_key(ands)
-        .unwrap_or(Structure::Scan)
 }
 
 /// How an access is used, which it does not hide unless it is [`Access::Secret`].

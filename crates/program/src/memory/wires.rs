@@ -1,26 +1,17 @@
 //! Wires and lanes of values, and both as the other.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use cenote_primitives::{BitMatrix, LaneRun};
 
 use crate::op::Op;
 use crate::secret::Secret;
 use crate::session::Session;
-use crate::value::{Node, State, Value, runs};
+use crate::value::{Value, runs};
 
 /// As [`Value::part`], without a step of a circuit where the value has been computed.
 pub(super) fn part(value: &Value, from: u32, width: u32) -> Value {
-    match &*value.0.state.borrow() {
-        State::Wires(held, at) => Value(Rc::new(Node {
-            session: value.session().clone(),
-            width,
-            lanes: value.lanes(),
-            state: RefCell::new(State::Wires(held.clone(), at + from as usize)),
-        })),
-        _ => value.part(from, width),
-    }
+    value
+        .wires(from, width)
+        .unwrap_or_else(|| value.part(from, width))
 }
 
 /// Zeros on wires, as many as one likes: unlike constants of the program they are not compiled into circuits.

@@ -117,7 +117,7 @@ impl<T> sealed::Into<T> for &Secret<T> {
 
 impl<T: Word> sealed::Into<T> for T {
     fn secret(self, session: &Session) -> Secret<T> {
-        session.public(self)
+        Secret::of(session.constant(T::BITS, self.to_bits()))
     }
 }
 

@@ -6,8 +6,7 @@ use std::panic::Location;
 use cenote_primitives::LaneRun;
 
 use super::Secret;
-use crate::session::no_row;
-use crate::value::Value;
+use crate::value::{Value, no_row};
 use crate::word::Word;
 
 impl<T: Word> Secret<T> {

@@ -1,100 +1,78 @@
 //! What is recorded, and when it is compiled and run.
 
 use std::ops::Range;
-use std::panic::Location;
 use std::rc::{Rc, Weak};
 
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::Parties;
 
-use super::{Core, Session, lengths_differ};
+use super::{Core, Session};
 use crate::choice::Plans;
 use crate::error::Result;
 use crate::machine::Wires;
+use crate::node::{Held, Node, State};
 use crate::op::Op;
 use crate::segment::{Due, Ref};
-use crate::value::{Held, State, Value};
 
 impl Session {
-    /// The result of an operation: recorded, and run once there is reason to.
-    #[track_caller]
-    pub(crate) fn record(&self, op: Op, operands: &[&Value], width: u32) -> Value {
-        let at = Location::caller();
-        if operands.iter().any(|operand| !self.is(operand.session())) {
-            let what = "secrets of different sessions are mixed";
-            operands
-                .iter()
-                .for_each(|operand| operand.session().fail_at(what, at));
-            return self.node(width, 1, State::Lost);
-        }
-        let several = operands
-            .iter()
-            .map(|operand| operand.lanes())
-            .filter(|&lanes| lanes != 1);
-        let lanes = several.clone().next().unwrap_or(1);
-        if let Some(other) = several.clone().find(|&other| other != lanes) {
-            return self.misuse(lengths_differ(lanes, other), at, width, lanes);
-        }
-        let spread: Vec<Value> = operands.iter().map(|operand| operand.spread(lanes)).collect();
+    /// The result of an operation on nodes of `lanes` lanes, or constants: recorded, and run once there is reason to.
+    pub(crate) fn record<'a>(
+        &self,
+        op: Op,
+        operands: impl Iterator<Item = &'a Node>,
+        width: u32,
+        lanes: usize,
+    ) -> Rc<Node> {
         let core = &mut *self.0.core.borrow_mut();
         if core.failure.is_some() {
-            return self.node(width, lanes, State::Lost);
+            return Node::new(width, lanes, State::Lost);
         }
         let segment = core.open.entry(lanes).or_default();
-        let operands: Option<Vec<_>> = spread
-            .iter()
-            .map(|operand| match &*operand.0.state.borrow() {
-                State::Constant(bits) => Some(segment.constant(*bits, operand.width())),
-                State::Wires(held, first) => Some(segment.input(held, *first, operand.width())),
+        let operands: Option<Vec<_>> = operands
+            .map(|operand| match &*operand.state.borrow() {
+                State::Constant(bits) => Some(segment.constant(*bits, operand.width)),
+                State::Wires(held, first) => Some(segment.input(held, *first, operand.width)),
                 State::Pending(step) => Some(Ref::Step(*step)),
                 State::Lost => None,
             })
             .collect();
         let Some(operands) = operands else {
-            return self.node(width, lanes, State::Lost);
+            return Node::new(width, lanes, State::Lost);
         };
         let step = segment.push(op, operands, width, Weak::new());
-        let value = self.node(width, lanes, State::Pending(step));
-        segment.belongs_to(Rc::downgrade(&value.0));
+        let node = Node::new(width, lanes, State::Pending(step));
+        segment.belongs_to(Rc::downgrade(&node));
         if segment.is_full() && !core.recording {
             self.run(core, lanes);
         }
-        value
+        node
     }
 
     /// The lanes of `runs` of `parts`.
-    #[track_caller]
-    pub(crate) fn arrange(&self, parts: &[&Value], runs: &[LaneRun]) -> Value {
-        let width = parts[0].width();
-        let lanes = runs.iter().map(LaneRun::lanes).sum();
-        let at = Location::caller();
-        if parts.iter().any(|part| !self.is(part.session())) {
-            return self.misuse("secrets of different sessions are mixed", at, width, lanes);
-        }
+    pub(crate) fn arranged<'a>(&self, parts: impl Iterator<Item = &'a Node>, runs: &[LaneRun]) -> State {
         let Some(wires) = self.wires(parts) else {
-            return self.node(width, lanes, State::Lost);
+            return State::Lost;
         };
         let wires: Vec<Wires> = wires
             .iter()
             .map(|(held, wires)| (held.slot(), wires.clone()))
             .collect();
-        self.make(width, lanes, |machine| machine.arrange(&wires, runs))
+        self.made(|machine| machine.arrange(&wires, runs))
     }
 
-    /// The wires of values, which are computed if they have not been. They are in use as long as what is returned.
+    /// The wires of nodes, which are computed if they have not been. They are in use as long as what is returned.
     #[allow(clippy::type_complexity, reason = "used twice, here")]
-    fn wires(&self, values: &[&Value]) -> Option<Vec<(Rc<Held>, Range<usize>)>> {
+    fn wires<'a>(&self, nodes: impl Iterator<Item = &'a Node>) -> Option<Vec<(Rc<Held>, Range<usize>)>> {
         let core = &mut *self.0.core.borrow_mut();
         self.sweep(core);
-        values
-            .iter()
-            .map(|value| {
-                let width = value.width() as usize;
-                let pending = matches!(*value.0.state.borrow(), State::Pending(_));
+        nodes
+            .map(|node| {
+                let width = node.width as usize;
+                let pending = matches!(*node.state.borrow(), State::Pending(_));
                 if pending {
-                    self.run(core, value.lanes());
+                    self.run(core, node.lanes);
                 }
-                match &*value.0.state.borrow() {
+                match &*node.state.borrow() {
                     State::Wires(held, first) => Some((held.clone(), *first..*first + width)),
                     State::Constant(bits) => {
                         let bits = BitMatrix::from_fn(width, 1, |row, _| row < 128 && bits >> row & 1 == 1);
@@ -107,9 +85,13 @@ impl Session {
             .collect()
     }
 
-    /// Opens values of as many lanes.
-    pub(crate) fn open_wires(&self, values: &[Value], to: Parties) -> Result<Option<BitMatrix>> {
-        let wires = self.wires(&values.iter().collect::<Vec<_>>());
+    /// Opens nodes of as many lanes.
+    pub(crate) fn open_nodes<'a>(
+        &self,
+        nodes: impl Iterator<Item = &'a Node>,
+        to: Parties,
+    ) -> Result<Option<BitMatrix>> {
+        let wires = self.wires(nodes);
         let core = &mut *self.0.core.borrow_mut();
         core.check()?;
         let wires = wires.unwrap_or_default();

@@ -9,9 +9,7 @@ use cenote::{Error, Protocol, Result};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 
-use super::args::Where;
-use super::two_args::Slowed;
-use super::{draw, measured};
+use super::place::{Slowed, Where, draw, measured};
 use cenote_console::args::{Form, Local};
 use cenote_console::{Progress, child};
 

@@ -11,10 +11,10 @@ use crate::lego::tables::{Tables, available_memory, run_tables};
 use crate::pools::{Load, Pools, Told, run_pools};
 use cenote::Result;
 
+use super::place::{draw, measured};
 use super::two_args::{
     BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, BenchTables, OverPools,
 };
-use super::{draw, measured};
 
 /// Memory assumed to be free where the system does not tell.
 const SOME_MEMORY: u64 = 4 << 30;

@@ -11,16 +11,8 @@ use cenote::Link;
 use cenote::text::{count, quantity};
 use clap::Subcommand;
 
-use super::args::Where;
+use super::place::{Slowed, Where};
 use cenote_console::args::seconds;
-
-/// How slow the link is.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Slowed {
-    /// Slow the link down: none, lan (0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
-    #[arg(long, default_value = "none")]
-    pub(crate) link: Link,
-}
 
 /// The protocol.
 #[derive(Debug, clap::Args)]

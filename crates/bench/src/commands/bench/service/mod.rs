@@ -22,6 +22,7 @@ use cenote_console::{Progress, child};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchService {
+    /// Parties: 2 or 3
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     parties: u8,
     /// The protocol [default: three of three parties, authenticated of two]

@@ -1,4 +1,4 @@
-//! The command line of `cenote bench`.
+//! Arguments of the benchmarks of three parties.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,83 +6,13 @@ use std::time::Duration;
 use crate::three::Settings;
 use crate::three::latency::CIRCUITS;
 use crate::three::steady::{Length, Mode};
-use cenote::local::Setting;
 use cenote::text::{count, quantity};
 use cenote::{Three, Transport, Variant, ViewCheck};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::apps::{BenchApps, BenchPlan, BenchQueries};
-use super::service::BenchService;
-use super::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt};
-use cenote_console::args::{Form, seconds};
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Bench {
-    /// The protocol three: three parties, all on this machine
-    #[command(args_conflicts_with_subcommands = true)]
-    Three(Box<BenchThree>),
-    /// How much three parties can send each other when they compute nothing
-    Ring(BenchRing),
-    /// The protocol lego: two parties, both on this machine, beside the figures of its paper
-    #[command(args_conflicts_with_subcommands = true)]
-    Lego(Box<BenchLego>),
-    /// The protocol jimu: two parties over a pool of garbled gates, both on this machine, beside the figures of POOL's paper
-    Jimu(Box<BenchJimu>),
-    /// The protocol authenticated: two parties over a pool of leaky ANDs, both on this machine
-    Authenticated(Box<BenchAuthenticated>),
-    /// Commitments alone, beside Table III of the paper of lego
-    Commit(BenchCommit),
-    /// Oblivious transfers alone
-    Ot(BenchOt),
-    /// Programs on every engine, all parties on this machine, beside the figures of POOL's paper
-    Apps(BenchApps),
-    /// Compare the estimates of `cenote plan` with measurements, all parties on this machine
-    Plan(BenchPlan),
-    /// Queries over tables of a million rows or more, three parties on this machine
-    Queries(BenchQueries),
-    /// Services of all parties on this machine: the time of a job, and jobs a second
-    Service(Box<BenchService>),
-}
-
-/// What all measurements take.
-#[derive(Debug, clap::Args)]
-pub(crate) struct How {
-    /// Seconds to wait for a party that sends nothing
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
-    pub(crate) timeout: Duration,
-    /// Seconds that a measurement may take in all [default: no limit]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub(crate) phase_timeout: Option<Duration>,
-    #[command(flatten)]
-    pub(crate) form: Form,
-}
-
-impl How {
-    pub(crate) fn setting(&self, transport: Transport) -> Setting {
-        Setting {
-            transport,
-            timeout: self.timeout,
-            phase_timeout: self.phase_timeout,
-        }
-    }
-}
-
-/// What a measurement over one transport takes.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Where {
-    /// How the parties are joined: memory (threads of one process), tcp or tls (processes)
-    #[arg(long, default_value = "tls")]
-    pub(crate) transport: Transport,
-    #[command(flatten)]
-    pub(crate) how: How,
-}
-
-impl Where {
-    pub(crate) fn setting(&self) -> Setting {
-        self.how.setting(self.transport)
-    }
-}
+use super::place::{How, Where};
+use cenote_console::args::seconds;
 
 /// How the protocol checks.
 #[derive(Debug, clap::Args)]
