@@ -1,6 +1,7 @@
 //! Sessions over pools on disk: ended, cut off anywhere, with cheaters, and with what was sent in other sessions.
 
 mod ready;
+mod setup;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use cenote_params::LogProb;
 use cenote_params::lpn::{LARGE, Lpn};
 use cenote_primitives::Sampler;
-use cenote_session::{Engine, Error, WarningKind};
+use cenote_session::{Engine, Error};
 use cenote_testkit::kept::{Cut, LANES, ands, cut_off_anywhere, items, store, used_once};
 use cenote_testkit::{Adversary, Gate, Message};
 
@@ -280,37 +281,6 @@ fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
     assert!(cut_off > 25 && resumed > 6, "{cut_off} {resumed}");
     whole(folder.path(), 6);
     assert!(used_once(folder.path()) > 10_000);
-}
-
-/// A garbler that opens another share of the coin while a pool is set up has had a try each time, although no pool came of it.
-#[test]
-fn lies_while_a_pool_is_set_up_are_counted() {
-    let told = |folder: &Path| {
-        let told = |engine: &mut AuthenticatedEngine| Ok((engine.error_bound(), engine.warnings()));
-        let [_, told] = session(folder, 0, &Cut::never(), None, told);
-        told.unwrap()
-    };
-    let (clean, none) = told(tempfile::tempdir().unwrap().path());
-    let folder = tempfile::tempdir().unwrap();
-    for _ in 0..4 {
-        let mut seen = 0;
-        let lying = Adversary::with(move |_, _, mut message: Message| {
-            seen += usize::from(message.step == steps::START);
-            if message.step == steps::START && seen == 2 {
-                message.body[0] ^= 1;
-            }
-            vec![message]
-        });
-        let [_, evaluator] = session(folder.path(), 0, &Cut::never(), Some(&lying), |engine| {
-            work_and_finish(engine, 1)
-        });
-        assert_eq!(evaluator.unwrap_err().check(), Some(COIN));
-    }
-    let (now, warnings) = told(folder.path());
-    assert!((now - clean - 5f64.log2()).abs() < 1e-9, "{now} {clean}");
-    assert_eq!(none, []);
-    let kinds: Vec<WarningKind> = warnings.iter().map(|warning| warning.kind).collect();
-    assert_eq!(kinds, [WarningKind::ChecksCutOff]);
 }
 
 /// A party that leaves when it sees that it will be caught ends the pool, whatever it says, and the other one counts.
