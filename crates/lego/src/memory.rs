@@ -70,7 +70,8 @@ impl Forecast {
         };
         let mut epochs = Vec::new();
         for order in portions.calls(made) {
-            epochs.extend(estimates(&order, portions.sharing(), config)?);
+            let sharing = portions.sharing(whole.anchors > 0);
+            epochs.extend(estimates(&order, sharing, config)?);
         }
         let times = portions.count();
         let used = Order {
@@ -232,24 +233,28 @@ impl Portions {
 
     /// How many there are, at most.
     fn count(&self) -> u64 {
-        (self.all.div_ceil(self.lanes.max(1)) as u64)
-            .saturating_mul(self.pieces)
-            .max(1)
+        self.groups().saturating_mul(self.pieces).max(1)
     }
 
     pub(crate) fn many(&self) -> bool {
         self.count() > 1
     }
 
-    /// How many calls of `generate` share the error: one for each, and in each group one for inputs if there are pieces.
-    pub(crate) fn sharing(&self) -> u64 {
+    /// Groups of lanes.
+    fn groups(&self) -> u64 {
+        (self.all.div_ceil(self.lanes.max(1)) as u64).max(1)
+    }
+
+    /// How many calls of `generate` share the error: one for each, and in each group one for inputs if there are pieces, and one
+    /// for outputs if any are `anchored`.
+    pub(crate) fn sharing(&self, anchored: bool) -> u64 {
         match self.count() {
             // As call `k` has a share of `1/k(k+1)`: what the last one has.
             calls if self.open => calls.saturating_mul(calls.saturating_add(1)),
             1 => 1,
             count => count
                 .saturating_mul(1 + u64::from(self.pieces > 1))
-                .saturating_add(1),
+                .saturating_add(if anchored { self.groups() } else { 1 }),
         }
     }
 
