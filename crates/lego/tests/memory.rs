@@ -120,12 +120,22 @@ fn wide() -> Circuit {
     b.finish()
 }
 
+/// One AND gate, whose bit is given 512 times: much is opened, and little computed.
+fn opened() -> Circuit {
+    let mut b = Builder::new();
+    let [x, y] = ["x", "y"].map(|name| b.input(name, 1, BitOrder::Lsb));
+    let product = b.and(x[0], y[0]);
+    b.output("products", &[product; 512], BitOrder::Lsb);
+    b.finish()
+}
+
 /// Runs `circuit` as a program does, half of its inputs each party's, its outputs `to` be opened in the end, in groups of lanes
 /// if there are more than may be ahead.
 fn run(circuit: &str, lanes: usize, ahead: Option<u64>, to: Parties) -> Vec<Taken> {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let circuit = match circuit {
         "wide" => wide(),
+        "opened" => opened(),
         name => library::by_name(name).unwrap(),
     };
     let plan = &Plan::new(&circuit);
@@ -229,6 +239,18 @@ fn what_is_said_is_what_is_held() {
         &run("add32", 1024, None, Parties::all(2)),
     );
     check("one's output", &run("mult16", 256, None, Parties::one(A)));
+}
+
+#[test]
+fn what_is_opened_is_counted() {
+    check("opened to one", &run("opened", 64, None, Parties::one(A)));
+    let ahead = 64 * 512;
+    for to in [Parties::one(A), Parties::one(B), Parties::all(2)] {
+        for groups in [3, 8] {
+            let what = format!("opened to {to} in {groups} groups");
+            check(&what, &run("opened", groups * 64, Some(ahead), to));
+        }
+    }
 }
 
 #[test]
