@@ -1,15 +1,28 @@
-//! What a party's process takes for a small job is no more than it was said to take before it began, and what is said is of a small job's size.
+//! What a party's process takes is no more than it was said to take before it began, for a small job and where there is much to open; and
+//! what is said of a small job is of its size.
 //!
 //! Parties are processes, started from this program, so it has a `main` of its own.
 
+use std::fmt::Write as _;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use cenote::local::{Setting, child_main, run_job};
-use cenote::{Report, Transport};
+use cenote::{Job, PartyId, Transport};
 
 /// Bytes that a job of a few gates is said to take, at most.
 const MOST_OF_SMALL: u64 = 120_000_000;
+
+/// Outputs of a circuit of one AND gate: much is opened, and little computed.
+const WIDE: usize = 4096;
+
+/// Each protocol, and on how many lanes it opens so many outputs: fewer where each takes more.
+const PROTOCOLS: [(&str, usize); 4] = [
+    ("three", 1024),
+    ("lego", 64),
+    ("jimu", 64),
+    ("authenticated", 1024),
+];
 
 /// As the programs that people run.
 #[global_allocator]
@@ -22,31 +35,51 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    for protocol in ["three", "lego", "jimu", "authenticated"] {
-        let report = run(protocol, "add8", 1);
-        let stated = report.memory_bound_bytes;
-        let peaks = || report.peak_memory_bytes.iter().flatten().copied();
-        println!("{protocol}: {:?} of {stated} bytes", peaks().collect::<Vec<_>>());
+    for (protocol, lanes) in PROTOCOLS {
+        let small = run(protocol, "lib:add8", 1);
         assert!(
-            peaks().all(|peak| peak <= stated),
-            "{protocol} takes more than was said"
+            small.iter().all(|taken| taken.stated < MOST_OF_SMALL),
+            "{protocol}: {small:?} are not what a small job takes"
         );
-        assert!(
-            stated < MOST_OF_SMALL,
-            "{protocol}: {stated} bytes are not what a small job takes"
-        );
+        let wide = run(protocol, "wide.txt", lanes);
+        println!("{protocol}: {small:?}, with much to open {wide:?}");
+        for taken in small.iter().chain(&wide) {
+            assert!(
+                taken.peak <= taken.stated,
+                "{protocol} takes more than was said: {taken:?}"
+            );
+        }
     }
     ExitCode::SUCCESS
 }
 
+/// Bytes of a party's process: what it took at the most, and what was said ahead.
+#[derive(Debug)]
+struct Taken {
+    peak: u64,
+    stated: u64,
+}
+
+/// A circuit of one AND gate, which gives its bit so many times.
+fn wide(outputs: usize) -> String {
+    let mut text = format!(
+        "{} {}\n2 1 1\n1 {outputs}\n\n2 1 0 1 2 AND\n",
+        outputs + 1,
+        outputs + 3
+    );
+    (3..outputs + 3).for_each(|wire| writeln!(text, "1 1 2 {wire} EQW").expect("a string"));
+    text
+}
+
 /// Runs so many lanes of a circuit with two values, with a process for each party.
-fn run(protocol: &str, circuit: &str, lanes: usize) -> Report {
+fn run(protocol: &str, circuit: &str, lanes: usize) -> Vec<Taken> {
     let folder = tempfile::tempdir().expect("a folder");
     let job = folder.path().join("job.toml");
     let text = format!(
-        "protocol = \"{protocol}\"\ncircuit = \"lib:{circuit}\"\nlanes = {lanes}\n\
-         [[input]]\nparty = 0\nhex = \"0x5\"\n[[input]]\nparty = 1\nhex = \"0x6\"\n[[output]]\nto = [0]\n"
+        "protocol = \"{protocol}\"\ncircuit = \"{circuit}\"\nlanes = {lanes}\n\
+         [[input]]\nparty = 0\nhex = \"0x1\"\n[[input]]\nparty = 1\nhex = \"0x1\"\n[[output]]\nto = [0]\n"
     );
+    std::fs::write(folder.path().join("wide.txt"), wide(WIDE)).expect("the circuit is written");
     std::fs::write(&job, text).expect("the job is written");
     let setting = Setting {
         transport: Transport::Tls,
@@ -58,5 +91,14 @@ fn run(protocol: &str, circuit: &str, lanes: usize) -> Report {
         command.arg("child");
         command
     };
-    run_job(&job, setting, command, &mut |_, _| ()).expect("the job runs")
+    let report = run_job(&job, setting, command, &mut |_, _| ()).expect("the job runs");
+    let job = Job::load(&job).expect("the job is there");
+    let program = job.program(lanes).expect("a program");
+    let prepared = job.protocol().prepare(&program.demand()).expect("parameters");
+    let peaks = report.peak_memory_bytes.iter().flatten();
+    let taken = peaks.zip(0..).map(|(&peak, party)| Taken {
+        peak,
+        stated: prepared.memory_bytes(&program, PartyId(party)),
+    });
+    taken.collect()
 }

@@ -29,6 +29,10 @@ pub struct Forecast {
     pub epochs: Vec<Estimate>,
     /// How many times that is made, about.
     pub times: u64,
+    /// What is made besides when outputs are revealed, if they wait until all is computed: that of the outputs of a group of lanes.
+    pub opening: Vec<Estimate>,
+    /// How many groups there are.
+    pub groups: u64,
     /// The most bytes that the garbler's session holds, without those of the program's inputs and outputs as bits.
     pub garbler_bytes: u64,
     /// The same of the evaluator's.
@@ -62,53 +66,62 @@ impl Forecast {
             0 => Portions::new(plan, lanes, config.ahead),
             _ => Portions::unknown(whole.ands, config.ahead),
         };
-        let (group, streamed) = (portions.lanes, portions.many());
-        let made = if streamed { portions.group(whole) } else { whole };
-        let made = Order {
-            ands: made.ands.min(portions.ands),
-            ..made
+        let streamed = portions.many();
+        let (made, opened) = if streamed {
+            let made = portions.group(whole);
+            let ands = made.ands.min(portions.ands);
+            (Order { ands, ..made }, portions.opened(whole))
+        } else {
+            (whole.rounded(), Order::NOTHING)
         };
-        let mut epochs = Vec::new();
-        for order in portions.calls(made) {
-            epochs.extend(estimates(&order, portions.sharing(), config)?);
-        }
-        let times = portions.count();
-        let used = Order {
-            ands: made.ands,
-            ..whole.share(group as u64, lanes as u64)
+        let making = |orders: &[Order]| {
+            let sharing = portions.sharing(whole.anchors > 0);
+            Making::new(orders, sharing, config)
         };
+        let used = portions.share(whole).beyond(&opened);
         let outputs = |lanes: usize| (plan.output_wires() as u64).saturating_mul(lanes as u64);
         let held = Portion {
-            epochs: &epochs,
-            used,
-            outputs: outputs(group),
+            running: making(&portions.calls(made))?,
+            used: Order {
+                ands: made.ands,
+                ..used
+            },
+            opening: making(&[opened])?,
+            outputs: outputs(portions.lanes),
             settled: if streamed { outputs(lanes) } else { 0 },
             portions: &portions,
         };
         let session = SESSION.saturating_mul(workers);
-        let garbler = held.bytes(
-            |epoch| epoch.garbler_buffer,
-            Estimate::garbler_material,
-            &GARBLER_USE,
-            1,
-        );
-        let evaluator = held.bytes(
-            |epoch| epoch.evaluator_buffer,
-            Estimate::evaluator_material,
-            &EVALUATOR_USE,
-            workers,
-        );
+        let of_garbler = |epoch: &Estimate| (epoch.garbler_buffer, epoch.garbler_items);
+        let of_evaluator = |epoch: &Estimate| (epoch.evaluator_buffer, epoch.evaluator_items);
+        let garbler = held.bytes(of_garbler, &GARBLER_USE, 1);
+        let evaluator = held.bytes(of_evaluator, &EVALUATOR_USE, workers);
+        let Portion { running, opening, .. } = held;
         let mut account = Account::new(config.security);
-        for epoch in &epochs {
-            account.make(&epoch.made(), times as f64);
+        let (times, groups) = (portions.count(), portions.groups());
+        for (made, times) in [(&running, times), (&opening, groups)] {
+            for epoch in &made.epochs {
+                account.make(&epoch.made(), times as f64);
+            }
         }
         Ok(Self {
             account,
             garbler_bytes: garbler.saturating_add(session),
             evaluator_bytes: evaluator.saturating_add(session),
-            epochs,
+            epochs: running.epochs,
             times,
+            opening: opening.epochs,
+            groups,
         })
+    }
+
+    /// Bytes from the garbler to the evaluator for all that is made, about.
+    pub(crate) fn traffic(&self) -> u64 {
+        let of = |epochs: &[Estimate], times: u64| {
+            let made = epochs.iter().map(|epoch| epoch.traffic);
+            made.fold(0, u64::saturating_add).saturating_mul(times)
+        };
+        of(&self.epochs, self.times).saturating_add(of(&self.opening, self.groups))
     }
 
     /// Everything that lets a cheater through by chance, set-up and all that is made.
@@ -117,11 +130,60 @@ impl Forecast {
     }
 }
 
-/// What a session holds while a portion of its program runs.
+/// Bytes of one side: those held while an epoch is made, and those of an item of each kind that comes out.
+type Side = fn(&Estimate) -> (u64, [u64; 6]);
+
+/// What is made for a group of lanes.
+struct Making {
+    asked: Order,
+    epochs: Vec<Estimate>,
+}
+
+impl Making {
+    /// By a call for each of the `orders`, so many of which share the error.
+    fn new(orders: &[Order], sharing: u64, config: &Config) -> Result<Self> {
+        let mut epochs = Vec::new();
+        for order in orders {
+            epochs.extend(estimates(order, sharing, config)?);
+        }
+        let asked = orders.iter().copied().sum();
+        Ok(Self { asked, epochs })
+    }
+
+    /// Bytes while it is made, besides what comes out.
+    fn buffer(&self, side: Side) -> u64 {
+        self.epochs.iter().map(|epoch| side(epoch).0).max().unwrap_or(0)
+    }
+
+    /// Bytes of what comes out.
+    fn material(&self, side: Side) -> u64 {
+        let material = self
+            .epochs
+            .iter()
+            .map(|epoch| epoch.order.weighed(&side(epoch).1));
+        material.fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of what comes out and was not asked for, but for AND gates unless `gates` says so.
+    fn spare(&self, side: Side, gates: bool) -> u64 {
+        let made: Order = self.epochs.iter().map(|epoch| epoch.order).sum();
+        let spare = made.beyond(&self.asked);
+        let spare = Order {
+            ands: if gates { spare.ands } else { 0 },
+            ..spare
+        };
+        let bytes = self.epochs.iter().map(|epoch| spare.weighed(&side(epoch).1));
+        bytes.max().unwrap_or(0)
+    }
+}
+
+/// What a session holds while a portion of its program runs, and while the outputs of a group of lanes are opened.
 struct Portion<'a> {
-    epochs: &'a [Estimate],
+    running: Making,
     /// The material that is used together.
     used: Order,
+    /// What is made when outputs are opened.
+    opening: Making,
     /// Wires of its outputs.
     outputs: u64,
     /// Wires of all outputs that are settled meanwhile.
@@ -130,26 +192,39 @@ struct Portion<'a> {
 }
 
 impl Portion<'_> {
-    /// The bytes of one side, whose epochs take so much while they are made and when they are, and whose threads use items of so many bytes.
-    fn bytes(
-        &self,
-        buffer: fn(&Estimate) -> u64,
-        material: fn(&Estimate) -> u64,
-        using: &[u64; 6],
-        threads: u64,
-    ) -> u64 {
-        let portions = self.portions;
-        let made = self.epochs.iter().map(material).fold(0, u64::saturating_add);
-        let making = self.epochs.iter().map(buffer).max().unwrap_or(0);
-        let making = making.saturating_add(portions.plan_bytes);
-        let using = self
+    /// The bytes of one side, whose threads use items of so many bytes.
+    fn bytes(&self, side: Side, using: &[u64; 6], threads: u64) -> u64 {
+        let (portions, opening) = (self.portions, &self.opening);
+        let in_use = self
             .used
             .weighed(using)
             .saturating_add(self.outputs.saturating_mul(WIRE))
             .saturating_add(portions.slot_bytes.saturating_mul(threads))
             .saturating_add(portions.plan_bytes_in_use);
+        let running = self
+            .running
+            .buffer(side)
+            .saturating_add(portions.plan_bytes)
+            .max(in_use)
+            .saturating_add(self.running.material(side));
+        let opening = opening
+            .buffer(side)
+            .max(opening.asked.weighed(using))
+            .saturating_add(opening.material(side));
+        // If nobody knows the circuits, what outputs take is made with the first inputs.
+        let most = if portions.open {
+            running.saturating_add(opening)
+        } else {
+            running.max(opening)
+        };
+        // Gates that come with the inputs of a circuit in pieces are used by the first one.
+        let left = self
+            .running
+            .spare(side, portions.pieces == 1)
+            .saturating_add(self.opening.spare(side, true))
+            .saturating_mul(portions.groups());
         let between = self.settled.saturating_add(portions.between).saturating_mul(WIRE);
-        made.saturating_add(making.max(using)).saturating_add(between)
+        most.saturating_add(between).saturating_add(left)
     }
 }
 
@@ -232,24 +307,28 @@ impl Portions {
 
     /// How many there are, at most.
     fn count(&self) -> u64 {
-        (self.all.div_ceil(self.lanes.max(1)) as u64)
-            .saturating_mul(self.pieces)
-            .max(1)
+        self.groups().saturating_mul(self.pieces).max(1)
     }
 
     pub(crate) fn many(&self) -> bool {
         self.count() > 1
     }
 
-    /// How many calls of `generate` share the error: one for each, and in each group one for inputs if there are pieces.
-    pub(crate) fn sharing(&self) -> u64 {
+    /// Groups of lanes.
+    fn groups(&self) -> u64 {
+        (self.all.div_ceil(self.lanes.max(1)) as u64).max(1)
+    }
+
+    /// How many calls of `generate` share the error: one for each, and in each group one for inputs if there are pieces, and one
+    /// for outputs if any are `anchored`.
+    pub(crate) fn sharing(&self, anchored: bool) -> u64 {
         match self.count() {
             // As call `k` has a share of `1/k(k+1)`: what the last one has.
             calls if self.open => calls.saturating_mul(calls.saturating_add(1)),
             1 => 1,
             count => count
                 .saturating_mul(1 + u64::from(self.pieces > 1))
-                .saturating_add(1),
+                .saturating_add(if anchored { self.groups() } else { 1 }),
         }
     }
 
@@ -276,8 +355,23 @@ impl Portions {
             anchors: 0,
             masks: 0,
             ports: 0,
-            ..order.share(self.lanes as u64, self.all as u64)
+            ..self.share(order)
         }
+    }
+
+    /// What the outputs of one group take.
+    fn opened(&self, order: Order) -> Order {
+        let Order { anchors, masks, .. } = self.share(order);
+        Order {
+            anchors,
+            masks,
+            ..Order::NOTHING
+        }
+    }
+
+    /// One group's share of what all take.
+    fn share(&self, order: Order) -> Order {
+        order.share(self.lanes as u64, self.all as u64)
     }
 }
 

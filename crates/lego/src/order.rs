@@ -37,6 +37,12 @@ pub const KINDS: [&str; 6] = [
     "circuit inputs",
 ];
 
+/// Inputs, outputs and ports are rounded up to the next multiple of this.
+const ROUNDING: u64 = 128;
+
+/// The same of AND buckets, which are dear one by one.
+const ROUNDING_ANDS: u64 = 1024;
+
 impl Order {
     /// The material that `demand` takes if `garbler` garbles and every circuit is built ahead of its inputs: a bucket for each
     /// AND gate, a port for each wire that enters a circuit with AND gates, a gadget for each input bit, and for each output
@@ -121,6 +127,15 @@ impl Order {
     #[must_use]
     pub fn times(&self, times: u64) -> Order {
         Order::from_counts(self.counts().map(|count| count.saturating_mul(times)))
+    }
+
+    /// A little more of each kind that it has, so that few calls of `generate` need to make any.
+    #[must_use]
+    pub(crate) fn rounded(&self) -> Order {
+        let [ands, rest @ ..] = self.counts();
+        let up = |count: u64, to| count.checked_next_multiple_of(to).unwrap_or(u64::MAX);
+        let [a, b, c, d, e] = rest.map(|count| up(count, ROUNDING));
+        Order::from_counts([up(ands, ROUNDING_ANDS), a, b, c, d, e])
     }
 
     /// How large it is as an epoch, in AND gates: inputs and anchors count four times.

@@ -49,14 +49,19 @@ impl Prepared {
 
     /// The parameters of the first epoch, which all others equal or nearly so, and the number of epochs, about.
     pub fn to_json(&self) -> serde_json::Value {
-        let Forecast { epochs, times, .. } = &self.forecast;
+        let Forecast {
+            epochs,
+            times,
+            opening,
+            groups,
+            ..
+        } = &self.forecast;
         let first = epochs.iter().find_map(|epoch| epoch.parameters.as_ref());
         let mut value = serde_json::to_value(first).expect("parameters are numbers");
         if let Some(fields) = value.as_object_mut() {
-            fields.insert(
-                "epochs".into(),
-                (epochs.len() as u64).saturating_mul(*times).into(),
-            );
+            let epochs = (epochs.len() as u64).saturating_mul(*times);
+            let opening = (opening.len() as u64).saturating_mul(*groups);
+            fields.insert("epochs".into(), epochs.saturating_add(opening).into());
         }
         value
     }
@@ -166,10 +171,7 @@ impl Protocol for Lego {
     }
 
     fn traffic_bytes(&self, prepared: &Prepared, _: &Demand<'_>) -> u64 {
-        let made = prepared.forecast.epochs.iter().map(|epoch| epoch.traffic);
-        let made = made
-            .fold(0, u64::saturating_add)
-            .saturating_mul(prepared.forecast.times);
+        let made = prepared.forecast.traffic();
         let used = prepared.order.counts().into_iter().fold(0, u64::saturating_add);
         made.saturating_add(used.saturating_mul(BYTES_OF_USE))
     }

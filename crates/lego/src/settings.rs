@@ -53,7 +53,7 @@ impl Config {
     /// What must be the same at both parties of a session over `channels` channels, besides its name.
     pub fn terms(&self, channels: usize) -> Terms {
         vec![
-            ("lego".into(), "version 3".into()),
+            ("lego".into(), "version 4".into()),
             ("security".into(), self.security.to_string()),
             ("epoch".into(), self.epoch.to_string()),
             ("ahead".into(), self.ahead.to_string()),

@@ -13,7 +13,7 @@ use cenote_lego::{Forecast, LegoEngine, LegoWires, Order};
 use cenote_net::{ChannelOptions, PartyId, memory_pair};
 use cenote_primitives::BitMatrix;
 use cenote_session::{Cause, Demand, Engine, Error, Parties, Reason, Result, WireVector};
-use common::{A, B, config, random_bits};
+use common::{A, B, config, put_in, random_bits};
 
 /// Counts the bytes of each party, which are those that its thread asks for, wherever they are given back.
 struct Counting;
@@ -96,6 +96,9 @@ static ALLOCATOR: Counting = Counting;
 /// One test at a time counts.
 static ONE: Mutex<()> = Mutex::new(());
 
+/// Bytes of a wire that is kept, in a lane.
+const WIRE: u64 = 56;
+
 /// What a run took at each party: counted, said afterwards, said ahead.
 struct Taken {
     counted: u64,
@@ -120,15 +123,42 @@ fn wide() -> Circuit {
     b.finish()
 }
 
+/// One AND gate, whose bit is given 512 times: much is opened, and little computed.
+fn opened() -> Circuit {
+    let mut b = Builder::new();
+    let [x, y] = ["x", "y"].map(|name| b.input(name, 1, BitOrder::Lsb));
+    let product = b.and(x[0], y[0]);
+    b.output("products", &[product; 512], BitOrder::Lsb);
+    b.finish()
+}
+
 /// Runs `circuit` as a program does, half of its inputs each party's, its outputs `to` be opened in the end, in groups of lanes
 /// if there are more than may be ahead.
 fn run(circuit: &str, lanes: usize, ahead: Option<u64>, to: Parties) -> Vec<Taken> {
-    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let circuit = match circuit {
         "wide" => wide(),
+        "opened" => opened(),
         name => library::by_name(name).unwrap(),
     };
     let plan = &Plan::new(&circuit);
+    let bits = |wires: usize| (wires * lanes) as u64;
+    let half = bits(plan.input_wires() / 2);
+    let demand = Demand::new()
+        .and_run(plan, lanes, 1)
+        .and_input(A, half)
+        .and_input(B, half)
+        .and_output(to, bits(plan.output_wires()));
+    taken(&demand, ahead, |engine| execute(engine, plan, lanes, to))
+}
+
+/// Runs a program that does what `demand` says.
+fn taken(
+    demand: &Demand<'_>,
+    ahead: Option<u64>,
+    program: impl Fn(&mut LegoEngine) -> Result<()> + Sync,
+) -> Vec<Taken> {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let program = &program;
     let options = ChannelOptions {
         queue_bytes: 1 << 18,
         ..ChannelOptions::default()
@@ -147,17 +177,10 @@ fn run(circuit: &str, lanes: usize, ahead: Option<u64>, to: Parties) -> Vec<Take
                     }
                     config
                 };
-                let bits = |wires: usize| (wires * lanes) as u64;
-                let half = bits(plan.input_wires() / 2);
-                let demand = Demand::new()
-                    .and_run(plan, lanes, 1)
-                    .and_input(A, half)
-                    .and_input(B, half)
-                    .and_output(to, bits(plan.output_wires()));
-                let forecast = Forecast::new(&demand, 1, &session())?;
+                let forecast = Forecast::new(demand, 1, &session())?;
                 let mut engine = LegoEngine::start(me, vec![Box::new(channel)], session())?;
                 engine.set_threads(1);
-                execute(&mut engine, plan, lanes, to)?;
+                program(&mut engine)?;
                 let counted = MOST[me.index()].load(Ordering::SeqCst) - before;
                 let said = engine.costs().memory_bytes;
                 let forecast = [forecast.garbler_bytes, forecast.evaluator_bytes][me.index()];
@@ -232,6 +255,50 @@ fn what_is_said_is_what_is_held() {
 }
 
 #[test]
+fn what_is_opened_is_counted() {
+    check("opened to one", &run("opened", 64, None, Parties::one(A)));
+    let ahead = 64 * 512;
+    for to in [Parties::one(A), Parties::one(B), Parties::all(2)] {
+        for groups in [3, 8] {
+            let what = format!("opened to {to} in {groups} groups");
+            check(&what, &run("opened", groups * 64, Some(ahead), to));
+        }
+    }
+}
+
+/// A program that finds out its circuits as it runs makes what all its outputs take with its first inputs.
+#[test]
+fn what_an_open_program_opens_is_counted() {
+    let (circuit, lanes, ahead) = (opened(), 64, 1 << 12);
+    let plan = &Plan::new(&circuit);
+    let bits = |wires: usize| (wires * lanes) as u64;
+    let (outputs, to) = (bits(plan.output_wires()), Parties::one(A));
+    let demand = Demand::new()
+        .and_gates(2 * ahead)
+        .and_input(A, bits(1))
+        .and_input(B, bits(1))
+        .and_output(to, outputs);
+    let program = |engine: &mut LegoEngine| {
+        demand.announce(engine)?;
+        let inputs = put_in(engine, &circuit, &random_bits(1, 2, lanes))?;
+        let wires = engine.run(plan, &inputs)?;
+        engine.reveal(&wires, to)?;
+        engine.finish()
+    };
+    for (party, taken) in taken(&demand, Some(ahead), program).iter().enumerate() {
+        let Taken {
+            counted, forecast, ..
+        } = *taken;
+        // The wires of circuits that are not known are the demand's to say.
+        let bound = forecast + outputs * WIRE;
+        assert!(
+            counted <= bound && bound <= 2 * counted,
+            "party {party}: {counted} bytes, said to be {bound}"
+        );
+    }
+}
+
+#[test]
 fn it_does_not_grow_with_the_program() {
     let ahead = 64 * 512;
     let few = run("mult16", 2 * 64, Some(ahead), Parties::one(B));
@@ -240,7 +307,7 @@ fn it_does_not_grow_with_the_program() {
     check("ten groups", &many);
     for (few, many) in few.iter().zip(&many) {
         // Outputs wait until the last input is in; more groups share the error, for which buckets are a little larger.
-        let waiting = 8 * 64 * 32 * 56;
+        let waiting = 8 * 64 * 32 * WIRE;
         assert!(many.counted < few.counted + waiting + few.counted / 8);
     }
 }

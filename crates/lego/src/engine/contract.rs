@@ -57,7 +57,7 @@ impl Engine for LegoEngine {
                 this.announced.ands = this.announced.ands.saturating_add(portions.announced(ands));
                 // Those of what was announced before share it too.
                 let before = this.group.map_or(0, |_| this.config.calls);
-                this.config.calls = before.saturating_add(portions.sharing());
+                this.config.calls = before.saturating_add(portions.sharing(this.announced.anchors > 0));
                 this.group = Some(portions.group(this.announced));
                 return Ok(());
             }

@@ -8,13 +8,6 @@ use cenote_session::Result;
 use super::{LegoEngine, live};
 use crate::{Order, estimate};
 
-/// Most inputs, outputs or ports that are made beyond what is asked for, so that few calls need to make any: the next
-/// multiple of this is made.
-const ROUNDING: u64 = 128;
-
-/// The same for AND buckets, which are dear one by one.
-const ROUNDING_ANDS: u64 = 1024;
-
 /// Of the gates made ahead for an open program, one part in so many may be thrown away once more are made.
 const LEFT_OVER: u64 = 8;
 
@@ -51,7 +44,7 @@ impl LegoEngine {
         match self.group {
             Some(group) => group.min(&announced).max(order),
             None if stored => announced,
-            None => rounded(announced),
+            None => announced.rounded(),
         }
     }
 
@@ -106,12 +99,4 @@ impl LegoEngine {
         side.supply_mut()
             .make(&mut self.channels, &mut self.config, &order)
     }
-}
-
-/// A little more than `order` of each kind that it has.
-fn rounded(order: Order) -> Order {
-    let [ands, rest @ ..] = order.counts();
-    let up = |count: u64, to| count.checked_next_multiple_of(to).unwrap_or(u64::MAX);
-    let [a, b, c, d, e] = rest.map(|count| up(count, ROUNDING));
-    Order::from_counts([up(ands, ROUNDING_ANDS), a, b, c, d, e])
 }
