@@ -172,19 +172,18 @@ impl Conversation<'_> {
             Some(_) => phases.begin("the program"),
             None => drop(phases),
         }
-        let result = program(&session).map_err(Into::into)?;
-        let mut warnings = Vec::new();
-        match session.finish() {
-            // A peer that withholds its farewell must not take away what is verified.
-            Err(cenote_program::Error::Session(error)) if session.has_learnt() => {
-                warnings.push(no_agreement(me, &error));
-            }
-            finished => {
-                finished?;
-            }
-        }
-        let is_agreed = warnings.is_empty();
-        warnings.extend(session.warnings());
+        let ended = program(&session)
+            .map_err(Into::into)
+            .and_then(|result| match session.finish() {
+                // A peer that withholds its farewell must not take away what is verified.
+                Err(cenote_program::Error::Session(error)) if session.has_learnt() => {
+                    Ok((result, Some(no_agreement(me, &error))))
+                }
+                finished => Ok(finished.map(|_| (result, None))?),
+            });
+        let (result, unfinished) = ended.inspect_err(|_| self.also_agree.warned(session.warnings()))?;
+        let is_agreed = unfinished.is_none();
+        let warnings = unfinished.into_iter().chain(session.warnings()).collect();
         let ended = Ended {
             costs: session.costs(),
             error_log2: session.error_bound(),

@@ -152,7 +152,14 @@ impl Party<'_> {
         tracing::info!(me = %self.me, protocol = self.protocol.name(), "session started");
         let executed = self
             .program
-            .execute_within(&phases, &mut *engine, self.inputs, progress)?;
+            .execute_within(&phases, &mut *engine, self.inputs, progress);
+        let executed = match executed {
+            Ok(executed) => executed,
+            Err(error) => {
+                self.also_agree.warned(engine.warnings());
+                return Err(error.into());
+            }
+        };
         let description = self.description(&*engine, parameters);
         let (mut costs, mut warnings) = (engine.costs(), engine.warnings());
         drop(engine);

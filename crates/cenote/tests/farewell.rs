@@ -1,11 +1,12 @@
 //! A peer that withholds its last message does not take verified outputs away.
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use cenote::runner::{Connections, Party};
+use cenote::runner::{AlsoAgree, Connections, Party, Terms};
 use cenote::{BitMatrix, Parties, PartyId, Program, Protocol, Report, Transport, circuits};
 use cenote_net::{Channel, Step};
-use cenote_session::WarningKind;
+use cenote_session::{Warning, WarningKind};
 use cenote_testkit::{Between, Tapped};
 use cenote_three::steps;
 
@@ -21,6 +22,20 @@ impl Between for Mute {
     }
 }
 
+/// What a party's caller hears of a session that failed.
+#[derive(Default)]
+struct Heard(Mutex<Option<Vec<Warning>>>);
+
+impl AlsoAgree for Heard {
+    fn terms(&self) -> Terms {
+        Terms::new()
+    }
+
+    fn warned(&self, warnings: Vec<Warning>) {
+        *self.0.lock().unwrap() = Some(warnings);
+    }
+}
+
 #[test]
 fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
     let mute = PartyId(2);
@@ -29,6 +44,7 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
     let program = Program::new("add", circuit, vec![PartyId(0), mute], receivers, 3).unwrap();
     let input = |owner, row: usize| (owner, BitMatrix::from_fn(8, 3, move |wire, _| wire == row));
     let inputs = [input(PartyId(0), 0), input(mute, 2)];
+    let heard: [Heard; 3] = Default::default();
     let start = Instant::now();
     let ends: Vec<_> = std::thread::scope(|scope| {
         let all = Connections::in_memory(&Protocol::default().topology(), Duration::from_secs(20));
@@ -40,7 +56,7 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
                     true => connections.map(|end| Box::new(Tapped::new(Mute, end))),
                     false => connections,
                 };
-                let (program, inputs) = (&program, &inputs);
+                let (program, inputs, heard) = (&program, &inputs, &heard);
                 scope.spawn(move || {
                     let own: Vec<_> = inputs
                         .iter()
@@ -51,7 +67,7 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
                         protocol: &Protocol::default(),
                         program,
                         inputs: &own,
-                        also_agree: &(),
+                        also_agree: &heard[usize::from(me.0)],
                         transport: Transport::Memory,
                         phase_timeout: None,
                     };
@@ -85,4 +101,7 @@ fn outputs_survive_a_withheld_farewell_and_the_report_warns() {
         error.contains("party 2") || error.contains("party 0 stopped"),
         "{error}"
     );
+    // What its session warned of it hears all the same.
+    let heard = heard.map(|heard| heard.0.into_inner().unwrap());
+    assert_eq!(heard[0..2], [None, Some(Vec::new())]);
 }

@@ -316,10 +316,9 @@ impl Guarded for JimuEngine {
     fn clear(&mut self) {
         if let Some(side) = self.side.as_deref()
             && let Some(kept) = side.common().kept()
-            && side.cheated()
-            && let Err(error) = kept.note_cheated()
+            && let Err(error) = kept.note_end(side.cheated())
         {
-            tracing::error!(%error, "that the garbler has cheated cannot be noted");
+            tracing::error!(%error, "the end of a session over a pool cannot be noted");
         }
         self.used = self.used();
         self.cheated = self.peer_cheated();

@@ -1,7 +1,7 @@
 //! What the parts of a service stand on: the record, the folders, the peers, and what runs.
 
+use crate::locks::{AtomicBool, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use cenote_service::audit::Event;
 use cenote_service::job::Settings as JobSettings;
@@ -60,6 +60,7 @@ impl Base {
         let scheduler = Arc::new(Scheduler::new(me, settings.limits()));
         let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
         let against = Arc::new(AgainstPeers {
+            warnings: Mutex::default(),
             lost: AtomicBool::new(false),
             me,
             database: database.clone(),

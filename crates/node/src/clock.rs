@@ -20,6 +20,7 @@ use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::{self, Stock};
 use crate::transitions::Transitions;
+use crate::unsettled::AgainstPeers;
 
 /// How often it is looked at deadlines.
 const TICK: Duration = Duration::from_millis(250);
@@ -93,6 +94,7 @@ pub(crate) struct Clock {
     stock: Arc<Stock>,
     transitions: Arc<Transitions>,
     proposals: Arc<Proposals>,
+    against: Arc<AgainstPeers>,
 }
 
 impl Clock {
@@ -107,6 +109,7 @@ impl Clock {
             stock: Arc::clone(&base.stock),
             transitions: Arc::clone(transitions),
             proposals: Arc::clone(proposals),
+            against: Arc::clone(&base.against),
         }
     }
 
@@ -118,6 +121,7 @@ impl Clock {
 
     /// What may take long, which no deadline waits for.
     fn look_again(&self, again: &mut Instant, sweep: &mut Instant) {
+        self.against.tell_warnings();
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
             self.tell_again();

@@ -9,6 +9,7 @@ use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::{Output, Party, PartyId, PartyReport, Transport};
 use cenote_service::job::{FailKind, Job};
 use cenote_service::live::Happened;
+use cenote_session::Warning;
 
 use crate::base::Base;
 use crate::compiled::{Compiled, Work};
@@ -34,6 +35,10 @@ impl AlsoAgree for Agreed<'_> {
 
     fn agreed(&self) {
         self.running.set_open(true);
+    }
+
+    fn warned(&self, warnings: Vec<Warning>) {
+        self.running.keep_warnings(warnings);
     }
 }
 
@@ -88,7 +93,7 @@ impl Sessions {
     /// What a session told besides its outputs, which are known by now. What it warns of waits until all is over that peers see: that this party has noticed
     /// something can tell a cheater of its inputs.
     fn keep_report(&self, job: &Job, running: &RunningJob, report: &PartyReport) {
-        running.keep_warnings(report.description.protocol.name(), report.warnings.clone());
+        running.keep_warnings(report.warnings.clone());
         // Its bound all parties know.
         self.against.check_bound(job, report.description.error_log2);
     }

@@ -123,6 +123,7 @@ impl Node {
         if !core.scheduler.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
+        core.against.tell_warnings();
         if let Some(wires) = core.peers.wires.get() {
             wires.stop();
         }

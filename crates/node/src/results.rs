@@ -1,7 +1,6 @@
 //! What a party has of a job that is done, and how it is recorded.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cenote::Output;
@@ -106,17 +105,10 @@ impl Results {
         let sealed = sealed.map_err(|error| internal(error.to_string()))?;
         let shares = self.kept.sealed_shares(job, &result.shares);
         let shares = shares.map_err(|error| internal(error.to_string()))?;
-        let warned = running.warned();
         let gains = Gains {
             outputs: sealed,
             kept: shares,
-            warnings: warned.map_or_else(Vec::new, |warned| {
-                warned
-                    .warnings
-                    .iter()
-                    .map(|warning| warning.text.clone())
-                    .collect()
-            }),
+            broken_off: running.is_open(),
         };
         let finish = || self.jobs.finish(id, gains.clone(), Timestamp::now());
         let mut finished = finish();
@@ -135,7 +127,6 @@ impl Results {
                 let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
                 self.monitor
                     .done(compiled.size.ands, Duration::from_millis(after));
-                warned.inspect(|warned| warned.noted.store(true, Ordering::Relaxed));
                 self.transitions.changed(&done);
                 Ok(())
             }

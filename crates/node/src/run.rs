@@ -186,12 +186,8 @@ impl Runs {
                 "the program failed; its log says where",
             ))
         });
-        let ended = result.and_then(|(compiled, result)| {
-            if running.is_open() {
-                self.against.note_broken(id);
-            }
-            self.results.record(&job, &compiled, result, running)
-        });
+        let ended =
+            result.and_then(|(compiled, result)| self.results.record(&job, &compiled, result, running));
         if let Err(fault) = ended {
             self.run_failed(running, fault);
         }
@@ -200,7 +196,9 @@ impl Runs {
     /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason.
     fn run_failed(&self, running: &RunningJob, fault: Fault) {
         let id = running.job;
-        if !running.is_open() {
+        // Of a failed check and of an orderly stop more is recorded than this.
+        let is_stop = matches!(running.stopped(), Some((FailKind::Restarted, _)));
+        if !running.is_open() && fault.kind != FailKind::Cheating && !is_stop {
             self.against.clear(id);
         }
         if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {

@@ -31,7 +31,7 @@ pub(crate) struct RunningJob {
     /// Whether a peer can have tried something in it that is not settled.
     open: AtomicBool,
     /// What its session has warned of, once it is over.
-    warned: OnceLock<Warned>,
+    warned: OnceLock<Vec<Warning>>,
     done: AtomicU64,
     total: AtomicU64,
     /// When its progress is worth telling next.
@@ -39,16 +39,6 @@ pub(crate) struct RunningJob {
     end: Mutex<End>,
     /// Something was said that ends it.
     said: Condvar,
-}
-
-/// What a session has warned of.
-#[derive(Debug)]
-pub(crate) struct Warned {
-    /// The session's protocol.
-    pub(crate) protocol: String,
-    pub(crate) warnings: Vec<Warning>,
-    /// Whether the audit log has them.
-    pub(crate) noted: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -103,18 +93,14 @@ impl RunningJob {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Keeps what its session, of this protocol, has warned of.
-    pub(crate) fn keep_warnings(&self, protocol: &str, warnings: Vec<Warning>) {
-        self.warned.get_or_init(|| Warned {
-            protocol: protocol.to_owned(),
-            warnings,
-            noted: AtomicBool::new(false),
-        });
+    /// Keeps what its session has warned of.
+    pub(crate) fn keep_warnings(&self, warnings: Vec<Warning>) {
+        self.warned.get_or_init(|| warnings);
     }
 
     /// What its session has warned of, once it is over.
-    pub(crate) fn warned(&self) -> Option<&Warned> {
-        self.warned.get()
+    pub(crate) fn warnings(&self) -> &[Warning] {
+        self.warned.get().map_or(&[], Vec::as_slice)
     }
 
     /// Ends the run in whatever it waits for; the first reason counts. Gives whether it has channels and so comes to an end: without them it goes no

@@ -2,14 +2,15 @@
 //! sessions told besides their outputs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use cenote_service::audit::{Actor, Event};
 use cenote_service::job::{Job, JobId, Tried, Unsettled};
 use cenote_service::live::AlarmKind;
 use cenote_service::{Database, Jobs, Timestamp};
+use cenote_session::Warning;
 
 use crate::failure::Fault;
+use crate::locks::{AtomicBool, Mutex, Ordering, lock};
 use crate::monitor::Monitor;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
@@ -24,8 +25,10 @@ fn bits_left(error_log2: f64, security: u16) -> Option<u16> {
     (error_log2 > -least).then(|| (-error_log2).clamp(0.0, least) as u16)
 }
 
-/// What is on record against peers. It has no lock of its own.
+/// What is on record against peers.
 pub(crate) struct AgainstPeers {
+    /// What sessions have warned of, and the operator is not told yet.
+    pub(crate) warnings: Mutex<Vec<(JobId, Warning)>>,
     /// Something could not be recorded.
     pub(crate) lost: AtomicBool,
     pub(crate) me: u8,
@@ -100,16 +103,10 @@ impl AgainstPeers {
         }
     }
 
-    /// A session has broken off after this party had learnt its outputs.
-    pub(crate) fn note_broken(&self, job: JobId) {
-        if let Err(error) = self.jobs.break_off(job) {
-            tracing::error!(%job, %error, "a job that broke off cannot be noted");
-        }
-    }
-
     /// A job has run, is recorded as it ended, and holds nothing that others wait for.
     pub(crate) fn look_back(&self, running: &RunningJob) {
-        self.tell_warnings(running);
+        let warnings = running.warnings();
+        lock(&self.warnings).extend(warnings.iter().map(|warning| (running.job, warning.clone())));
         if running.is_open() {
             self.look_at_unsettled();
         }
@@ -137,28 +134,24 @@ impl AgainstPeers {
         self.look_at_unsettled();
     }
 
-    /// Tells the operator what the session of a job has warned of. Of each protocol the latest warning of a kind stands.
-    fn tell_warnings(&self, running: &RunningJob) {
-        let id = running.job;
-        let Some(warned) = running.warned() else {
-            return;
-        };
-        let noted = warned.noted.load(Ordering::Relaxed);
-        for warning in &warned.warnings {
-            let event = Event::Warned {
-                job: id,
-                warning: warning.text.clone(),
-            };
-            if !noted && let Err(error) = self.database.audit(Timestamp::now(), event) {
-                tracing::error!(job = %id, %error, "a warning cannot be noted in the audit log");
-            }
+    /// Tells the operator what sessions have warned of; the latest warning of a kind stands. It is called by the clock: what is written to the disk for a
+    /// warning delays nothing that peers could time.
+    pub(crate) fn tell_warnings(&self) {
+        for (job, warning) in std::mem::take(&mut *lock(&self.warnings)) {
             self.monitor.alarm(
                 AlarmKind::Warning,
-                &format!("{} {}", warned.protocol, warning.kind.name()),
-                format!("Job {id}: {warning}."),
+                warning.kind.name(),
+                format!("Job {job}: {warning}."),
                 "Keep the log and the audit log, and find out what happened. Before you know, let no peer see that you were warned: that alone can tell a \
                  cheater something of your inputs.",
             );
+            let event = Event::Warned {
+                job,
+                warning: warning.text,
+            };
+            if let Err(error) = self.database.audit(Timestamp::now(), event) {
+                tracing::error!(%job, %error, "a warning cannot be noted in the audit log");
+            }
         }
     }
 
@@ -186,7 +179,7 @@ impl AgainstPeers {
         let event = Event::BoundPassed { job: id, bits, least };
         // A job may promise more than this party demands.
         if bits_left(error_log2, floor).is_some() {
-            self.hold_against(Tried::Bound(bits), job.proposal.parties, None, event);
+            self.hold_against(Tried::Bound { bits, floor }, job.proposal.parties, None, event);
         } else if let Err(error) = self.database.audit(Timestamp::now(), event) {
             tracing::error!(job = %id, %error, "a bound cannot be noted in the audit log");
         }

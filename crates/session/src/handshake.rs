@@ -4,7 +4,7 @@ use cenote_net::{Channel, Error as NetError, PartyId, agree};
 use cenote_primitives::Entropy;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Connections, Error, Result, same_run};
+use crate::{Connections, Error, Result, Warning, same_run};
 
 /// What parties compare by name before they compute, in order: the most telling differences first. Never a secret.
 pub type Terms = Vec<(String, String)>;
@@ -15,7 +15,7 @@ const KEYS: &str = "keys of the parties";
 /// How often two parties look closer at what differs. A peer that names differences without end is not followed.
 const MAX_LOOKS: usize = 8;
 
-/// What the parties of a program compare besides the program, before they compute. `()` is nothing.
+/// What the parties of a program compare besides the program, before they compute, and what its caller hears of the session. `()` is nothing.
 pub trait AlsoAgree {
     /// The terms. Names do not clash with those of the program.
     fn terms(&self) -> Terms;
@@ -28,6 +28,9 @@ pub trait AlsoAgree {
 
     /// All have agreed: from here on peers may deviate from a protocol.
     fn agreed(&self) {}
+
+    /// The session has failed, and has warned of this before.
+    fn warned(&self, _warnings: Vec<Warning>) {}
 }
 
 impl AlsoAgree for () {

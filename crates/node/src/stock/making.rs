@@ -428,6 +428,10 @@ impl Stock {
 
     fn make_piece(&self, kind: usize, order: &Order) -> cenote::Result<()> {
         let kind = &self.targets[kind].kind;
+        // It may have come on record since all have agreed.
+        if let Some(caught) = self.against.caught_among(order.running.parties) {
+            return Err(cenote::Error::Usage(caught));
+        }
         let Some(wires) = self.peers.wires.get() else {
             return Err(cenote::Error::Usage("there are no connections".into()));
         };

@@ -55,16 +55,14 @@ impl KeptPool {
         self.journal().cheated
     }
 
-    /// Notes that the peer has cheated.
+    /// Notes, at the end of a session, whether the peer has cheated in it. There is something to write in either case: how long that takes tells the peer
+    /// nothing.
     ///
     /// # Errors
     /// [`Error::Storage`], as all that writes to the disk.
-    pub fn note_cheated(&self) -> Result<()> {
+    pub fn note_end(&self, cheated: bool) -> Result<()> {
         let mut journal = self.journal();
-        if journal.cheated {
-            return Ok(());
-        }
-        journal.cheated = true;
+        journal.cheated |= cheated;
         self.write(&journal)
     }
 

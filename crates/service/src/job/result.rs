@@ -2,7 +2,7 @@
 
 use super::step::{Local, Step};
 use super::take::take;
-use super::{Job, JobId, Jobs, StateName, kept, row};
+use super::{Job, JobId, Jobs, StateName, kept, row, tries};
 use crate::audit::{Actor, Event};
 use crate::database::{Transaction, Value};
 use crate::seal::Sealed;
@@ -29,8 +29,8 @@ pub struct Gains {
     pub outputs: Option<Sealed>,
     /// Its share of each value that the proposal keeps, in its order.
     pub kept: Vec<Sealed>,
-    /// What the session warned of, for the audit log.
-    pub warnings: Vec<String>,
+    /// Whether its session broke off all the same, when this party had learnt its outputs.
+    pub broken_off: bool,
 }
 
 impl Jobs {
@@ -42,6 +42,9 @@ impl Jobs {
         let (me, expires) = (self.settings.me, now.after(self.settings.keep_results));
         self.database.write(move |transaction| {
             let job = row::get(transaction.connection(), id)?;
+            if gains.broken_off {
+                tries::break_off(transaction, id)?;
+            }
             let job = take(
                 transaction,
                 &job,
@@ -54,10 +57,6 @@ impl Jobs {
                 keep(transaction, id, &outputs, expires)?;
             }
             kept::keep(transaction, &job.proposal, &gains.kept, now)?;
-            // With the rest: how long a job takes to end does not tell whether its session warned.
-            for warning in gains.warnings {
-                transaction.audit(now, &Event::Warned { job: id, warning })?;
-            }
             Ok(job)
         })
     }

@@ -32,15 +32,6 @@ impl Jobs {
             .write_soon(move |transaction| tries::clear(transaction, Tried::Job(job)))
     }
 
-    /// A job that runs has broken off, whatever is recorded of it later: this party may have its outputs all the same.
-    ///
-    /// # Errors
-    /// Where the database cannot be written.
-    pub fn break_off(&self, job: JobId) -> Result<()> {
-        self.database
-            .write(move |transaction| tries::break_off(transaction, job))
-    }
-
     /// Holds against a peer what is to be noted of a session of so many parties in the audit log; the others that took part in it have no blame. Without a peer
     /// it is held against all of them, and counts for jobs of as many parties only. A bound that is no worse than one that was held against them
     /// before is only noted.

@@ -137,9 +137,9 @@ pub(super) fn hold(
     Ok(())
 }
 
-/// Whether it is a bound, and one that leaves no more has been held against the peer before. A person may have settled that.
+/// Whether it is a bound, and one that leaves no more has been held against the peer before, under the same floor. A person may have settled that.
 fn is_known(transaction: &mut Transaction<'_>, entry: &Entry) -> Result<bool> {
-    let Tried::Bound(bits) = entry.tried else {
+    let Tried::Bound { bits, .. } = entry.tried else {
         return Ok(false);
     };
     let row = transaction.one(
@@ -164,7 +164,7 @@ fn is_full(transaction: &mut Transaction<'_>, peer: i64, fewest: i64) -> Result<
 
 fn insert(transaction: &mut Transaction<'_>, entry: &Entry) -> Result<()> {
     let bits = match entry.tried {
-        Tried::Bound(bits) => Some(i64::from(bits)),
+        Tried::Bound { bits, .. } => Some(i64::from(bits)),
         Tried::Job(_) | Tried::Stock(_) => None,
     };
     transaction.run(

@@ -17,8 +17,13 @@ pub enum Tried {
     Job(JobId),
     /// A session that made stock, by its run.
     Stock(JobId),
-    /// A session of these peers had a bound that left so few bits of security.
-    Bound(u16),
+    /// A session of these peers had a bound that left so few bits of security, where a policy demanded `floor`.
+    Bound {
+        /// Bits that it left.
+        bits: u16,
+        /// Bits that were demanded.
+        floor: u16,
+    },
 }
 
 impl Tried {
@@ -26,7 +31,7 @@ impl Tried {
     pub fn job(self) -> Option<JobId> {
         match self {
             Tried::Job(job) => Some(job),
-            Tried::Stock(_) | Tried::Bound(_) => None,
+            Tried::Stock(_) | Tried::Bound { .. } => None,
         }
     }
 }
@@ -36,7 +41,7 @@ impl fmt::Display for Tried {
         match self {
             Tried::Job(job) => write!(f, "{job}"),
             Tried::Stock(run) => write!(f, "stock {run}"),
-            Tried::Bound(_) => f.write_str("bound"),
+            Tried::Bound { floor, .. } => write!(f, "bound {floor}"),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A garbler whose bad gates are not found: the evaluator gets the right outputs, sends what it would have sent, and knows.
 
+use cenote_session::WarningKind;
+
 use super::*;
 
 /// What a party sees of a session: outputs, whether the peer was seen to cheat, and the steps and lengths of the messages that
@@ -163,6 +165,31 @@ fn circuits_on_constants_are_right_too() {
     });
     let (revealed, right, cheated) = results.into_iter().nth(1).unwrap().unwrap();
     assert_eq!((revealed, cheated), (Some(right), true));
+}
+
+/// It may hang up so that nobody learns that it was noticed.
+#[test]
+fn what_a_garbler_did_is_known_after_it_has_hung_up() {
+    let plan = plan();
+    let shape = unchecked(Order {
+        ands: (plan.and_count() * LANES) as u64,
+        masks: 9 * LANES as u64,
+        ..Order::NOTHING
+    });
+    let results = World::new(2, 3).run(move |mut context| -> Result<_> {
+        let me = context.me;
+        let mut engine = start(&mut context, &shape, Cheat::Nand, 110)?;
+        let bits = BitMatrix::from_fn(8, LANES, |row, lane| (row * 3 + lane) % 5 < 2);
+        let wires = engine.constant(&bits)?;
+        let outputs = engine.run(&super::plan(), &wires)?;
+        engine.reveal(&outputs, Parties::one(EVALUATOR))?;
+        let ended = (me == EVALUATOR).then(|| engine.finish());
+        Ok((ended.is_some_and(|ended| ended.is_err()), engine.warnings()))
+    });
+    let (failed, warnings) = results.into_iter().nth(1).unwrap().unwrap();
+    assert!(failed);
+    let kinds: Vec<WarningKind> = warnings.iter().map(|warning| warning.kind).collect();
+    assert_eq!(kinds, [WarningKind::PeerCheated]);
 }
 
 /// Where gates of a circuit on constants disagree, there is no label yet that tells `Δ`; what they gave away is remembered

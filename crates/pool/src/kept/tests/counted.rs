@@ -87,7 +87,7 @@ fn what_is_known_of_a_peer_holds_for_all_settings() {
     assert_eq!([known(7), known(8)], [(0, false); 2]);
     let cut = session_of(folder.path(), 7, None, |party| {
         if party.me != GARBLER {
-            party.kept.note_cheated()?;
+            party.kept.note_end(true)?;
         }
         party.kept.checking()
     });

@@ -82,8 +82,11 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     assert_eq!(times(&jobs), [(1, 4), (2, 4)]);
     // This party may have its outputs all the same.
     let id = run(&jobs, 6);
-    jobs.break_off(id).expect("noted");
-    jobs.finish(id, Gains::default(), at(11)).expect("done");
+    let gains = Gains {
+        broken_off: true,
+        ..Gains::default()
+    };
+    jobs.finish(id, gains, at(11)).expect("done");
     assert_eq!(times(&jobs), [(1, 5), (2, 5)]);
     // What never ran, or in which nothing could be tried, does not count.
     let never = propose(&jobs, 7);
@@ -340,16 +343,17 @@ fn sessions_of_three_do_not_count_for_jobs_of_two(world: World) {
 
 fn a_bound_is_held_again_only_if_it_gets_worse(mut world: World) {
     let jobs = jobs(&world);
-    let pass = |jobs: &Jobs, number: u8, bits: u16, parties: u8| {
+    let pass_under = |jobs: &Jobs, floor: u16, number: u8, bits: u16, parties: u8| {
         let event = Event::BoundPassed {
             job: named(number),
             bits,
-            least: 40,
+            least: floor,
         };
-        jobs.hold_against(Tried::Bound(bits), parties, None, event, at(3))
+        jobs.hold_against(Tried::Bound { bits, floor }, parties, None, event, at(3))
             .expect("noted");
         jobs.unsettled().expect("read")
     };
+    let pass = |jobs: &Jobs, number, bits, parties| pass_under(jobs, 40, number, bits, parties);
     let once = [unsettled(1, 1, true)];
     assert_eq!(pass(&jobs, 1, 36, 2), once);
     // The next job has the same bound, before a person has settled it and after that.
@@ -367,8 +371,13 @@ fn a_bound_is_held_again_only_if_it_gets_worse(mut world: World) {
     assert_eq!(pass(&jobs, 8, 35, 2), []);
     // What was settled of two parties says nothing of the third.
     assert_eq!(pass(&jobs, 9, 35, 3), [unsettled(2, 1, true)]);
+    // Nor does it of a policy that demands more.
+    assert_eq!(
+        pass_under(&jobs, 60, 10, 50, 2),
+        [unsettled(1, 1, true), unsettled(2, 1, true)]
+    );
     let passed = events(&world).into_iter().filter(|event| event == "bound-passed");
-    assert_eq!(passed.count(), 7, "each is in the audit log");
+    assert_eq!(passed.count(), 8, "each is in the audit log");
 }
 
 fn a_person_settles_what_it_has_seen(world: World) {
