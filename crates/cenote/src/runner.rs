@@ -157,7 +157,7 @@ impl Party<'_> {
             Ok(executed) => executed,
             Err(error) => {
                 self.also_agree.warned(engine.warnings());
-                return Err(error.into());
+                return Err(error);
             }
         };
         let description = self.description(&*engine, parameters);

@@ -261,7 +261,7 @@ pub(crate) enum Stock {
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
     /// The names of the items to remove, or the first 8 digits or more of each
-    pub(crate) epochs: Vec<String>,
+    pub(crate) items: Vec<String>,
     /// Remove the items that no job can use: they cannot be read here, or another party lacks them. If only one party has said so, the command asks first
     #[arg(long)]
     pub(crate) orphans: bool,

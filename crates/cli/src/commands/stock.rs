@@ -212,7 +212,7 @@ fn fields(config: &PartyConfig, folder: &Store, inventory: &Inventory) -> Map<St
     let shown = Shown::all(inventory);
     let unusable = inventory.unusable.iter();
     let unusable: Vec<Value> = unusable
-        .map(|Unusable { id, why }| json!({ "epoch": id.to_string(), "why": why }))
+        .map(|Unusable { id, why }| json!({ "item": id.to_string(), "why": why }))
         .collect();
     let mut fields = Map::new();
     fields.insert("party".into(), config.me.0.into());
@@ -281,7 +281,7 @@ impl From<&args::Which> for Which {
         match which {
             args::Which { all: true, .. } => Which::All,
             args::Which { orphans: true, .. } => Which::Orphans,
-            args::Which { epochs, .. } => Which::Named(epochs.clone()),
+            args::Which { items, .. } => Which::Named(items.clone()),
         }
     }
 }

@@ -408,7 +408,7 @@ fn stock_is_removed_on_request() {
         left(&shown),
         [(names[0].clone(), two), (names[3].clone(), none.clone())]
     );
-    assert_eq!(shown["unusable"][0]["epoch"], names[1].as_str());
+    assert_eq!(shown["unusable"][0]["item"], names[1].as_str());
     let text = world.stock(0, &["show"]).stdout;
     assert!(
         text.contains("party 2 did not have it") && text.contains("cannot be used"),
@@ -438,7 +438,7 @@ fn stock_is_removed_on_request() {
     );
     let gone = gone.json();
     assert_eq!(gone["epochs"], serde_json::json!([]));
-    assert_eq!(gone["unusable"][0]["epoch"], names[1].as_str());
+    assert_eq!(gone["unusable"][0]["item"], names[1].as_str());
     assert_eq!(left(&world.show_stock(0).json()).len(), 2);
     let gone = world.stock(0, &["drop", "--orphans", "--yes", "--json"]).json();
     assert_eq!(gone["epochs"][0]["epoch"], names[0].as_str());

@@ -1,6 +1,6 @@
 //! What an access costs in each structure, and which structure costs least.
 
-use super::index::Kind;
+use super::index::IndexKind;
 use super::plan::Plan;
 use super::scan;
 use super::settings::{Access, Settings, Structure};
@@ -32,7 +32,7 @@ impl Structure {
 /// [`Structure::best`], of a memory that begins with the blocks of a row, or with zeros.
 pub(super) fn best(blocks: usize, width: u32, settings: &Settings, of_row: bool) -> Structure {
     let ands = |structure: &Structure| {
-        let index = Kind::of::<u32>();
+        let index = IndexKind::of::<u32>();
         counted(blocks, width, *structure, Access::Secret, index, settings, of_row)
     };
     Structure::candidates(blocks)
@@ -57,7 +57,15 @@ pub fn ands<I: Integer>(
         ..settings.clone()
     };
     assert_eq!(structured.refuse(), None, "settings of a memory");
-    counted(blocks, width, structure, access, Kind::of::<I>(), settings, false)
+    counted(
+        blocks,
+        width,
+        structure,
+        access,
+        IndexKind::of::<I>(),
+        settings,
+        false,
+    )
 }
 
 fn counted(
@@ -65,7 +73,7 @@ fn counted(
     width: u32,
     structure: Structure,
     access: Access,
-    kind: Kind,
+    kind: IndexKind,
     settings: &Settings,
     of_row: bool,
 ) -> u64 {

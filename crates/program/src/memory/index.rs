@@ -13,12 +13,12 @@ pub(super) fn address_bits(blocks: usize) -> u32 {
 
 /// What an index looks like: its bits, and whether it is in two's complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct IndexKind {
     pub(super) bits: u32,
     pub(super) signed: bool,
 }
 
-impl Kind {
+impl IndexKind {
     /// Of an index of type `I`.
     pub(super) fn of<I: Integer>() -> Self {
         Self {
@@ -29,8 +29,8 @@ impl Kind {
 }
 
 /// From an index: the address of the block, 0 if there is no such block, and whether there is one.
-pub(super) fn clamp(kind: Kind, blocks: usize) -> Counted {
-    let Kind { bits, signed } = kind;
+pub(super) fn clamp(kind: IndexKind, blocks: usize) -> Counted {
+    let IndexKind { bits, signed } = kind;
     Counted::new(
         format!("memory index {bits} {signed} {blocks}"),
         &[bits],
@@ -93,8 +93,8 @@ impl Grid {
     }
 
     /// From an index: the one-hot numbers, the high one first and without a place if there is no such block.
-    pub(super) fn of_index(self, kind: Kind) -> Counted {
-        let Kind { bits, signed } = kind;
+    pub(super) fn of_index(self, kind: IndexKind) -> Counted {
+        let IndexKind { bits, signed } = kind;
         Counted::new(
             format!("memory places {bits} {signed} {}", self.places),
             &[bits],

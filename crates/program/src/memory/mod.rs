@@ -63,7 +63,7 @@ use std::panic::Location;
 use cenote_primitives::Entropy;
 
 pub use self::cost::ands;
-use self::index::Kind;
+use self::index::IndexKind;
 use self::oram::Oram;
 use self::plan::Plan;
 use self::scan::Scan;
@@ -207,7 +207,7 @@ impl<T: Word> Memory<T> {
 
     /// ANDs of an access by an index of type `I`, in the circuits that are run.
     pub fn ands<I: Integer>(&self, access: Access) -> u64 {
-        let kind = Kind::of::<I>();
+        let kind = IndexKind::of::<I>();
         match &self.store {
             Store::Scan(_) => scan::ands(self.blocks, T::BITS, access, kind),
             Store::Oram(oram) => oram.plan().ands(access, kind),
@@ -221,7 +221,7 @@ impl<T: Word> Memory<T> {
     #[track_caller]
     pub fn read<I: Integer>(&mut self, index: &Secret<I>) -> Result<Secret<T>> {
         self.single(&[index.value()])?;
-        let (index, kind) = (index.value(), Kind::of::<I>());
+        let (index, kind) = (index.value(), IndexKind::of::<I>());
         Ok(Secret::of(match &mut self.store {
             Store::Scan(scan) => scan.read(index, kind),
             Store::Oram(oram) => oram.read(index, kind)?,
@@ -236,7 +236,7 @@ impl<T: Word> Memory<T> {
     pub fn write<I: Integer>(&mut self, index: &Secret<I>, value: impl Operand<T>) -> Result<()> {
         let value = value.secret(&self.session);
         self.single(&[index.value(), value.value()])?;
-        let (index, kind, value) = (index.value(), Kind::of::<I>(), value.value());
+        let (index, kind, value) = (index.value(), IndexKind::of::<I>(), value.value());
         match &mut self.store {
             Store::Scan(scan) => scan.write(index, kind, value),
             Store::Oram(oram) => oram.write(index, kind, value)?,
@@ -257,7 +257,7 @@ impl<T: Word> Memory<T> {
     ) -> Result<Secret<T>> {
         let value = value.secret(&self.session);
         self.single(&[write.value(), index.value(), value.value()])?;
-        let (write, index, kind, value) = (write.value(), index.value(), Kind::of::<I>(), value.value());
+        let (write, index, kind, value) = (write.value(), index.value(), IndexKind::of::<I>(), value.value());
         Ok(Secret::of(match &mut self.store {
             Store::Scan(scan) => scan.access(write, index, kind, value),
             Store::Oram(oram) => oram.access(write, index, kind, value)?,

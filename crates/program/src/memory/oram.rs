@@ -2,7 +2,7 @@
 
 use cenote_primitives::Entropy;
 
-use super::index::{Kind, clamp};
+use super::index::{IndexKind, clamp};
 use super::plan::Plan;
 use super::positions::{Coins, Positions, reveal_leaf};
 use super::tree::Tree;
@@ -66,7 +66,7 @@ impl Oram {
     }
 
     /// The block at `index`, zeros if there is none.
-    pub(super) fn read(&mut self, index: &Value, kind: Kind) -> Result<Value> {
+    pub(super) fn read(&mut self, index: &Value, kind: IndexKind) -> Result<Value> {
         let width = self.plan.tree.data;
         let old = self.block(index, kind, &|within, old| {
             let nothing = old.session().constant(width, 0);
@@ -79,7 +79,7 @@ impl Oram {
     }
 
     /// Makes `value` the block at `index`, if there is one.
-    pub(super) fn write(&mut self, index: &Value, kind: Kind, value: &Value) -> Result<()> {
+    pub(super) fn write(&mut self, index: &Value, kind: IndexKind, value: &Value) -> Result<()> {
         let width = self.plan.tree.data;
         self.block(index, kind, &|within, old| {
             (Value::apply(Op::Select, &[within, value, old], width), None)
@@ -92,7 +92,7 @@ impl Oram {
         &mut self,
         write: &Value,
         index: &Value,
-        kind: Kind,
+        kind: IndexKind,
         value: &Value,
     ) -> Result<Value> {
         let width = self.plan.tree.data;
@@ -116,7 +116,7 @@ impl Oram {
     }
 
     /// Uses the block at `index`, or block 0 if there is none.
-    fn block(&mut self, index: &Value, kind: Kind, what: &Use<'_>) -> Result<Option<Value>> {
+    fn block(&mut self, index: &Value, kind: IndexKind, what: &Use<'_>) -> Result<Option<Value>> {
         self.told(|oram| {
             let shape = oram.plan.tree;
             let clamped = call(

@@ -4,7 +4,7 @@ use cenote_params::memory;
 
 use super::bucket::{Bins, Shape};
 use super::entry::entry;
-use super::index::{Kind, address_bits, clamp};
+use super::index::{IndexKind, address_bits, clamp};
 use super::scan;
 use super::settings::{Access, Settings, Structure};
 use super::tree::{eviction, finding};
@@ -89,7 +89,7 @@ impl Plan {
     }
 
     /// ANDs of an access by an index.
-    pub(super) fn ands(&self, access: Access, kind: Kind) -> u64 {
+    pub(super) fn ands(&self, access: Access, kind: IndexKind) -> u64 {
         let trees = || [self.tree].into_iter().chain(self.maps.iter().copied());
         let moves: u64 = trees()
             .map(|shape| finding(shape).ands + eviction(shape).ands)

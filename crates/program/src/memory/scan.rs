@@ -3,7 +3,7 @@
 use cenote_primitives::LaneRun;
 
 use super::counted::Counted;
-use super::index::{Grid, Kind};
+use super::index::{Grid, IndexKind};
 use super::settings::Access;
 use super::wires::{part, sum};
 use crate::function::call;
@@ -27,19 +27,19 @@ impl Scan {
     }
 
     /// The block at `index`, zeros if there is none.
-    pub(super) fn read(&self, index: &Value, kind: Kind) -> Value {
+    pub(super) fn read(&self, index: &Value, kind: IndexKind) -> Value {
         let places = self.places(index, &self.grid.of_index(kind));
         self.pick(&places)
     }
 
     /// Makes `value` the block at `index`, if there is one.
-    pub(super) fn write(&mut self, index: &Value, kind: Kind, value: &Value) {
+    pub(super) fn write(&mut self, index: &Value, kind: IndexKind, value: &Value) {
         let places = self.places(index, &self.grid.of_index(kind));
         self.rows = Value::apply(Op::Select, &[&places, value, &self.rows], self.width());
     }
 
     /// As [`Scan::read`], and then, where `write` is set, as [`Scan::write`].
-    pub(super) fn access(&mut self, write: &Value, index: &Value, kind: Kind, value: &Value) -> Value {
+    pub(super) fn access(&mut self, write: &Value, index: &Value, kind: IndexKind, value: &Value) -> Value {
         let width = self.width();
         let places = self.places(index, &self.grid.of_index(kind));
         let old = self.pick(&places);
@@ -128,7 +128,7 @@ fn swap(width: u32) -> Counted {
 }
 
 /// ANDs of an access by an index to `blocks` blocks of `width` bits.
-pub(super) fn ands(blocks: usize, width: u32, access: Access, kind: Kind) -> u64 {
+pub(super) fn ands(blocks: usize, width: u32, access: Access, kind: IndexKind) -> u64 {
     let (n, w) = (blocks as u64, u64::from(width));
     let places = Grid::new(blocks).of_index(kind).ands + n;
     match access {
