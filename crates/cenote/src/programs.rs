@@ -36,7 +36,7 @@ pub use cenote_program::{
 use cenote_session::{AlsoAgree, Connections, Costs, Demand, Terms, Warning, handshake, memory};
 
 use crate::meeting::{load_identity, meet};
-use crate::report::no_agreement;
+use crate::report::{no_agreement, told};
 use crate::{Error, PartyConfig, Prepared, Protocol, stop};
 
 /// A run of a program. All parties say the same.
@@ -116,12 +116,7 @@ impl Run<'_> {
             also_agree: &(),
             phase_timeout,
         };
-        let (result, ended) = conversation.hold(prepared, connections, program)?;
-        ended
-            .warnings
-            .iter()
-            .for_each(|warning| tracing::warn!("{warning}"));
-        Ok(result)
+        Ok(conversation.hold(prepared, connections, program)?.0)
     }
 }
 
@@ -165,7 +160,10 @@ impl Conversation<'_> {
         let name = handshake(me, &mut connections, &terms, self.also_agree)?;
         phases.begin("the set-up");
         let mut engine = prepared.start(me, connections, &name, None)?;
-        self.demand.announce(&mut *engine)?;
+        if let Err(error) = self.demand.announce(&mut *engine) {
+            self.also_agree.warned(told(engine.warnings()));
+            return Err(error.into());
+        }
         let session = Session::of(engine);
         // How long a program takes nobody knows ahead: its time is limited if that was asked for.
         match self.phase_timeout {
@@ -181,9 +179,9 @@ impl Conversation<'_> {
                 }
                 finished => Ok(finished.map(|_| (result, None))?),
             });
-        let (result, unfinished) = ended.inspect_err(|_| self.also_agree.warned(session.warnings()))?;
+        let (result, unfinished) = ended.inspect_err(|_| self.also_agree.warned(told(session.warnings())))?;
         let is_agreed = unfinished.is_none();
-        let warnings = unfinished.into_iter().chain(session.warnings()).collect();
+        let warnings = told(unfinished.into_iter().chain(session.warnings()).collect());
         let ended = Ended {
             costs: session.costs(),
             error_log2: session.error_bound(),

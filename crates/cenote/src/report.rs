@@ -238,6 +238,12 @@ pub(crate) fn no_agreement(me: PartyId, error: &Error) -> Warning {
     Warning::new(WarningKind::NoAgreement, text)
 }
 
+/// What a session has warned of, once the log has it.
+pub(crate) fn told(warnings: Vec<Warning>) -> Vec<Warning> {
+    warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    warnings
+}
+
 /// The report of a computation: of one party, or of all that ran on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::registry::Prepared;
 use crate::report::{
     CircuitDescription, Description, NO_ERROR_LOG2, Output, PartyCosts, PartyReport, Seconds, no_agreement,
+    told,
 };
 use crate::stop::Session;
 use crate::{Error, Program, Protocol, Result};
@@ -156,7 +157,7 @@ impl Party<'_> {
         let executed = match executed {
             Ok(executed) => executed,
             Err(error) => {
-                self.also_agree.warned(engine.warnings());
+                self.also_agree.warned(told(engine.warnings()));
                 return Err(error);
             }
         };
@@ -165,9 +166,7 @@ impl Party<'_> {
         drop(engine);
         let is_agreed = executed.unfinished.is_none();
         warnings.extend(executed.unfinished.map(|error| no_agreement(self.me, &error)));
-        for warning in &warnings {
-            tracing::warn!("{warning}");
-        }
+        let warnings = told(warnings);
         costs.memory_bytes = costs.memory_bytes.max(memory_bytes);
         seconds.add("run", run.elapsed());
         seconds.add("total", start.elapsed());

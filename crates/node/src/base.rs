@@ -1,6 +1,6 @@
 //! What the parts of a service stand on: the record, the folders, the peers, and what runs.
 
-use crate::locks::{AtomicBool, Mutex};
+use crate::locks::Mutex;
 use std::sync::Arc;
 
 use cenote_service::audit::Event;
@@ -61,7 +61,7 @@ impl Base {
         let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
         let against = Arc::new(AgainstPeers {
             warnings: Mutex::default(),
-            lost: AtomicBool::new(false),
+            lost: Mutex::default(),
             me,
             database: database.clone(),
             jobs: jobs.clone(),

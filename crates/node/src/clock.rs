@@ -121,7 +121,10 @@ impl Clock {
 
     /// What may take long, which no deadline waits for.
     fn look_again(&self, again: &mut Instant, sweep: &mut Instant) {
-        self.against.tell_warnings();
+        // The end of the service waits for it.
+        let guard = self.scheduler.guard_run();
+        self.against.look();
+        drop(guard);
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
             self.tell_again();

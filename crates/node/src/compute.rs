@@ -26,6 +26,7 @@ use crate::unsettled::AgainstPeers;
 struct Agreed<'a> {
     job: &'a Job,
     running: &'a RunningJob,
+    protocol: &'static str,
 }
 
 impl AlsoAgree for Agreed<'_> {
@@ -38,7 +39,7 @@ impl AlsoAgree for Agreed<'_> {
     }
 
     fn warned(&self, warnings: Vec<Warning>) {
-        self.running.keep_warnings(warnings);
+        self.running.keep_warnings(self.protocol, warnings);
     }
 }
 
@@ -93,7 +94,7 @@ impl Sessions {
     /// What a session told besides its outputs, which are known by now. What it warns of waits until all is over that peers see: that this party has noticed
     /// something can tell a cheater of its inputs.
     fn keep_report(&self, job: &Job, running: &RunningJob, report: &PartyReport) {
-        running.keep_warnings(report.warnings.clone());
+        running.keep_warnings(report.description.protocol.name(), report.warnings.clone());
         // Its bound all parties know.
         self.against.check_bound(job, report.description.error_log2);
     }
@@ -129,7 +130,11 @@ impl Sessions {
             protocol: compiled.protocol(),
             program,
             inputs: &inputs,
-            also_agree: &Agreed { job, running },
+            also_agree: &Agreed {
+                job,
+                running,
+                protocol: compiled.protocol().name(),
+            },
             transport: Transport::Tls,
             phase_timeout: self.phase_timeout,
         };
@@ -174,7 +179,11 @@ impl Sessions {
         let tables = self.data.read_tables(&job.binding, compiled, query, posted)?;
         let run = query::Run {
             tables: &tables,
-            also_agree: &Agreed { job, running },
+            also_agree: &Agreed {
+                job,
+                running,
+                protocol: compiled.protocol().name(),
+            },
             transport: Transport::Tls,
             phase_timeout: self.phase_timeout,
         };

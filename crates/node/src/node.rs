@@ -123,10 +123,10 @@ impl Node {
         if !core.scheduler.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
-        core.against.tell_warnings();
         if let Some(wires) = core.peers.wires.get() {
             wires.stop();
         }
+        core.against.tell_warnings();
     }
 }
 

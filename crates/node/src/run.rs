@@ -168,6 +168,7 @@ impl Runs {
                 );
             }
         };
+        self.against.note_run(running);
         self.transitions.changed(&job);
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
@@ -196,10 +197,9 @@ impl Runs {
     /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason.
     fn run_failed(&self, running: &RunningJob, fault: Fault) {
         let id = running.job;
-        // Of a failed check and of an orderly stop more is recorded than this.
-        let is_stop = matches!(running.stopped(), Some((FailKind::Restarted, _)));
-        if !running.is_open() && fault.kind != FailKind::Cheating && !is_stop {
-            self.against.clear(id);
+        // A failed check is held against the peer whenever it came.
+        if !running.is_open() && fault.kind != FailKind::Cheating {
+            self.against.clear(running);
         }
         if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
             running.wait_for_word();

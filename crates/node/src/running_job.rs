@@ -30,8 +30,10 @@ pub(crate) struct RunningJob {
     since: Timestamp,
     /// Whether a peer can have tried something in it that is not settled.
     open: AtomicBool,
-    /// What its session has warned of, once it is over.
-    warned: OnceLock<Vec<Warning>>,
+    /// The number under which it is on record against its peers, once it has begun.
+    pub(crate) run: OnceLock<i64>,
+    /// What its session, of which protocol, has warned of, once it is over.
+    warned: OnceLock<(&'static str, Vec<Warning>)>,
     done: AtomicU64,
     total: AtomicU64,
     /// When its progress is worth telling next.
@@ -70,6 +72,7 @@ impl RunningJob {
             shelf,
             since: Timestamp::now(),
             open: AtomicBool::new(false),
+            run: OnceLock::new(),
             warned: OnceLock::new(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -93,14 +96,15 @@ impl RunningJob {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Keeps what its session has warned of.
-    pub(crate) fn keep_warnings(&self, warnings: Vec<Warning>) {
-        self.warned.get_or_init(|| warnings);
+    /// Keeps what its session, of this protocol, has warned of.
+    pub(crate) fn keep_warnings(&self, protocol: &'static str, warnings: Vec<Warning>) {
+        self.warned.get_or_init(|| (protocol, warnings));
     }
 
-    /// What its session has warned of, once it is over.
-    pub(crate) fn warnings(&self) -> &[Warning] {
-        self.warned.get().map_or(&[], Vec::as_slice)
+    /// What its session has warned of, with its protocol, once it is over.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = (&'static str, &Warning)> {
+        let warned = self.warned.get().into_iter();
+        warned.flat_map(|(protocol, warnings)| warnings.iter().map(move |warning| (*protocol, warning)))
     }
 
     /// Ends the run in whatever it waits for; the first reason counts. Gives whether it has channels and so comes to an end: without them it goes no

@@ -10,7 +10,7 @@ use cenote_service::{Database, Jobs, Timestamp};
 use cenote_session::Warning;
 
 use crate::failure::Fault;
-use crate::locks::{AtomicBool, Mutex, Ordering, lock};
+use crate::locks::{Mutex, lock};
 use crate::monitor::Monitor;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
@@ -25,12 +25,28 @@ fn bits_left(error_log2: f64, security: u16) -> Option<u16> {
     (error_log2 > -least).then(|| (-error_log2).clamp(0.0, least) as u16)
 }
 
+/// What the session of a job has warned of.
+pub(crate) struct Told {
+    job: JobId,
+    protocol: &'static str,
+    warning: Warning,
+}
+
+/// Something to be held against a peer, or against all of so many parties.
+#[derive(Clone)]
+pub(crate) struct Grave {
+    tried: Tried,
+    parties: u8,
+    peer: Option<u8>,
+    event: Event,
+}
+
 /// What is on record against peers.
 pub(crate) struct AgainstPeers {
     /// What sessions have warned of, and the operator is not told yet.
-    pub(crate) warnings: Mutex<Vec<(JobId, Warning)>>,
-    /// Something could not be recorded.
-    pub(crate) lost: AtomicBool,
+    pub(crate) warnings: Mutex<Vec<Told>>,
+    /// What could not be recorded, and is tried again.
+    pub(crate) lost: Mutex<Vec<Grave>>,
     pub(crate) me: u8,
     pub(crate) database: Database,
     pub(crate) jobs: Jobs,
@@ -77,7 +93,7 @@ impl AgainstPeers {
 
     /// Why nothing is made in stock with the others among so many parties: a check has failed in a session with one of them, and nobody has settled it.
     pub(crate) fn caught_among(&self, parties: u8) -> Option<String> {
-        if self.lost.load(Ordering::Relaxed) {
+        if !lock(&self.lost).is_empty() {
             return Some("what is on record against peers could not be written".into());
         }
         match self.jobs.unsettled_among(parties) {
@@ -96,17 +112,33 @@ impl AgainstPeers {
         Ok(settled)
     }
 
+    /// A job has begun, and is on record.
+    pub(crate) fn note_run(&self, running: &RunningJob) {
+        match self.jobs.run_on_record(running.job) {
+            Ok(Some(run)) => drop(running.run.set(run)),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::error!(job = %running.job, %error, "what is on record against peers cannot be read")
+            }
+        }
+    }
+
     /// A session of a job has failed in which no peer could try anything, or which had ended in agreement.
-    pub(crate) fn clear(&self, job: JobId) {
-        if let Err(error) = self.jobs.drop_unsettled(job) {
-            tracing::error!(%job, %error, "a job stays on record as one that broke off");
+    pub(crate) fn clear(&self, running: &RunningJob) {
+        let dropped = running.run.get().map(|run| self.jobs.drop_run(*run));
+        if let Some(Err(error)) = dropped {
+            tracing::error!(job = %running.job, %error, "a job stays on record as one that broke off");
         }
     }
 
     /// A job has run, is recorded as it ended, and holds nothing that others wait for.
     pub(crate) fn look_back(&self, running: &RunningJob) {
-        let warnings = running.warnings();
-        lock(&self.warnings).extend(warnings.iter().map(|warning| (running.job, warning.clone())));
+        let told = running.warnings().map(|(protocol, warning)| Told {
+            job: running.job,
+            protocol,
+            warning: warning.clone(),
+        });
+        lock(&self.warnings).extend(told);
         if running.is_open() {
             self.look_at_unsettled();
         }
@@ -124,33 +156,64 @@ impl AgainstPeers {
     }
 
     fn hold_against(&self, tried: Tried, parties: u8, peer: Option<u8>, event: Event) {
-        if let Err(error) = self
-            .jobs
-            .hold_against(tried, parties, peer, event, Timestamp::now())
-        {
-            tracing::error!(%error, "what a session showed of a peer cannot be recorded");
-            self.lost.store(true, Ordering::Relaxed);
-        }
+        self.hold(Grave {
+            tried,
+            parties,
+            peer,
+            event,
+        });
         self.look_at_unsettled();
     }
 
-    /// Tells the operator what sessions have warned of; the latest warning of a kind stands. It is called by the clock: what is written to the disk for a
-    /// warning delays nothing that peers could time.
+    /// Gives whether it is on record now.
+    fn hold(&self, grave: Grave) -> bool {
+        let event = grave.event.clone();
+        let held = self
+            .jobs
+            .hold_against(grave.tried, grave.parties, grave.peer, event, Timestamp::now());
+        if let Err(error) = &held {
+            tracing::error!(%error, "what a session showed of a peer cannot be recorded; it is tried again");
+            lock(&self.lost).push(grave);
+        }
+        held.is_ok()
+    }
+
+    /// By the clock: records what could not be recorded, and tells the operator what sessions have warned of. What is written to the disk for a warning
+    /// delays nothing that peers could time.
+    pub(crate) fn look(&self) {
+        let lost = std::mem::take(&mut *lock(&self.lost));
+        let mut rest = lost.into_iter();
+        while let Some(grave) = rest.next() {
+            let is_held = self.hold(grave);
+            self.look_at_unsettled();
+            if !is_held {
+                lock(&self.lost).extend(rest);
+                break;
+            }
+        }
+        self.tell_warnings();
+    }
+
+    /// Of each protocol the latest warning of a kind stands.
     pub(crate) fn tell_warnings(&self) {
-        for (job, warning) in std::mem::take(&mut *lock(&self.warnings)) {
+        let told = std::mem::take(&mut *lock(&self.warnings));
+        let mut rest = told.into_iter();
+        while let Some(told) = rest.next() {
+            let (job, warning) = (told.job, &told.warning);
             self.monitor.alarm(
                 AlarmKind::Warning,
-                warning.kind.name(),
+                &format!("{} {}", told.protocol, warning.kind.name()),
                 format!("Job {job}: {warning}."),
                 "Keep the log and the audit log, and find out what happened. Before you know, let no peer see that you were warned: that alone can tell a \
                  cheater something of your inputs.",
             );
             let event = Event::Warned {
                 job,
-                warning: warning.text,
+                warning: warning.text.clone(),
             };
             if let Err(error) = self.database.audit(Timestamp::now(), event) {
-                tracing::error!(%job, %error, "a warning cannot be noted in the audit log");
+                tracing::error!(%job, %error, "a warning cannot be noted in the audit log; it is tried again");
+                return lock(&self.warnings).extend(std::iter::once(told).chain(rest));
             }
         }
     }

@@ -388,10 +388,6 @@ impl Party<'_> {
         let table = answer.ok_or_else(|| QueryError::NoAnswer.into());
         seconds.add("run", run.elapsed());
         seconds.add("total", self.start.elapsed());
-        ended
-            .warnings
-            .iter()
-            .for_each(|warning| tracing::warn!("{warning}"));
         let mut costs = ended.costs;
         costs.memory_bytes = costs.memory_bytes.max(memory_bytes);
         let report = PartyReport {

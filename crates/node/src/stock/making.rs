@@ -217,7 +217,8 @@ impl Stock {
                 runs,
             },
         );
-        if let Some(order) = self.wait_for_answers(run) {
+        let agreed = self.wait_for_answers(run);
+        if let Some(order) = agreed.filter(|_| self.against.caught_among(parties).is_none()) {
             self.peers.tell_all(parties, &Message::Go { run });
             return Some((kind, order));
         }
@@ -414,6 +415,7 @@ impl Stock {
         let pace = &mut state.pace[kind];
         match &made {
             Ok(Ok(())) => pace.made(order.runs, took),
+            Ok(Err(error)) if failure::kind(error) == FailKind::Refused => pace.declined(),
             _ => pace.cut(),
         }
         let cuts = pace.cuts;
@@ -428,16 +430,16 @@ impl Stock {
 
     fn make_piece(&self, kind: usize, order: &Order) -> cenote::Result<()> {
         let kind = &self.targets[kind].kind;
-        // It may have come on record since all have agreed.
-        if let Some(caught) = self.against.caught_among(order.running.parties) {
-            return Err(cenote::Error::Usage(caught));
-        }
         let Some(wires) = self.peers.wires.get() else {
             return Err(cenote::Error::Usage("there are no connections".into()));
         };
         let session = format!("stock {}", order.run);
         let connections = wires.connections(&kind.protocol().topology(), &session, MEET)?;
         let connections = order.running.hold(connections);
+        // It may have come on record since all have agreed.
+        if let Some(caught) = self.against.caught_among(order.running.parties) {
+            return Err(cenote::Error::Usage(caught));
+        }
         let traffic = Duration::from_secs(kind.traffic_bytes(order.runs)? / LEAST_RATE);
         let limit = self.phase_timeout.unwrap_or(PHASE + traffic);
         let store = &self.stores[usize::from(order.shelf)];

@@ -332,7 +332,7 @@ fn a_warning_of_a_cheater_stands_beside_later_ones() {
     let warned = |number: u8, warnings: &[(WarningKind, &str)]| {
         let running = RunningJob::new(JobId::of(0, [number; 15]), 2, None);
         let warnings = warnings.iter().map(|(kind, text)| Warning::new(*kind, *text));
-        running.keep_warnings(warnings.collect());
+        running.keep_warnings("jimu", warnings.collect());
         core.against.look_back(&running);
         core.against.tell_warnings();
     };

@@ -23,13 +23,22 @@ impl Jobs {
             .read(move |connection| tries::against(connection, parties))
     }
 
-    /// A job has ended before any peer could try anything in it, or in agreement of all parties that it gives nothing.
+    /// The number under which a job that has just begun is on record.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn run_on_record(&self, job: JobId) -> Result<Option<i64>> {
+        self.database
+            .read(move |connection| tries::last_run(connection, Tried::Job(job)))
+    }
+
+    /// A job's run, by its number on record, has ended before any peer could try anything in it, or in agreement of all parties that it gives nothing.
     ///
     /// # Errors
     /// Where the database cannot be written.
-    pub fn drop_unsettled(&self, job: JobId) -> Result<()> {
+    pub fn drop_run(&self, run: i64) -> Result<()> {
         self.database
-            .write_soon(move |transaction| tries::clear(transaction, Tried::Job(job)))
+            .write_soon(move |transaction| tries::drop_run(transaction, run))
     }
 
     /// Holds against a peer what is to be noted of a session of so many parties in the audit log; the others that took part in it have no blame. Without a peer

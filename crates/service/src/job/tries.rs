@@ -93,6 +93,24 @@ pub(super) fn break_off(transaction: &mut Transaction<'_>, job: JobId) -> Result
     Ok(())
 }
 
+/// Takes a run from the record, by its number, but for what a check has found.
+pub(super) fn drop_run(transaction: &mut Transaction<'_>, run: i64) -> Result<()> {
+    transaction.run(
+        "DELETE FROM unsettled WHERE began = $1 AND grave = 0 AND bits IS NULL",
+        &[Value::from(run)],
+    )?;
+    Ok(())
+}
+
+/// The number of a session's last run, if it is on record.
+pub(super) fn last_run(connection: &mut Connection, tried: Tried) -> Result<Option<i64>> {
+    let row = connection.one(
+        "SELECT began FROM unsettled WHERE session = $1 AND grave = 0 ORDER BY began DESC LIMIT 1",
+        &[Value::from(tried.to_string())],
+    )?;
+    row.map(|row| row.integer(0)).transpose()
+}
+
 /// Takes what is on record of a session's last run from it, but for what a check has found.
 pub(super) fn clear(transaction: &mut Transaction<'_>, tried: Tried) -> Result<()> {
     transaction.run(
