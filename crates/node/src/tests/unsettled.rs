@@ -286,16 +286,16 @@ fn what_a_session_warns_of_reaches_the_operator() {
             warnings.any(|alarm| alarm.text.contains("did not end in agreement"))
         };
         until("an operator is told", warned);
-        let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
-        let lines = log
-            .lines()
-            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
-        let id = id.to_string();
-        assert!(
+        let noted = || {
+            let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
+            let mut lines = log
+                .lines()
+                .map(|line| serde_json::from_str::<serde_json::Value>(line));
+            // The last line may be half there.
             lines
-                .into_iter()
-                .any(|line| line["event"] == "warned" && line["job"] == id.as_str())
-        );
+                .any(|line| line.is_ok_and(|line| line["event"] == "warned" && line["job"] == id.to_string()))
+        };
+        until("it is in the audit log", noted);
         let all = world.node(party).jobs().unsettled().expect("read");
         assert!(
             all.iter()
