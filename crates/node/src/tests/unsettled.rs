@@ -288,9 +288,7 @@ fn what_a_session_warns_of_reaches_the_operator() {
         until("an operator is told", warned);
         let noted = || {
             let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
-            let mut lines = log
-                .lines()
-                .map(|line| serde_json::from_str::<serde_json::Value>(line));
+            let mut lines = log.lines().map(serde_json::from_str::<serde_json::Value>);
             // The last line may be half there.
             lines
                 .any(|line| line.is_ok_and(|line| line["event"] == "warned" && line["job"] == id.to_string()))
