@@ -144,32 +144,12 @@ fn the_evaluators_bits_do_not_show() {
     }
 }
 
-/// Without any input all bits are known, and no label is needed to tell whether a difference is `Δ`.
-#[test]
-fn circuits_on_constants_are_right_too() {
-    let plan = plan();
-    let shape = unchecked(Order {
-        ands: (plan.and_count() * LANES) as u64,
-        masks: 9 * LANES as u64,
-        ..Order::NOTHING
-    });
-    let results = World::new(2, 3).run(move |mut context| -> Result<_> {
-        let mut engine = start(&mut context, &shape, Cheat::Nand, 110)?;
-        let bits = BitMatrix::from_fn(8, LANES, |row, lane| (row * 3 + lane) % 5 < 2);
-        let plan = super::plan();
-        let wires = engine.constant(&bits)?;
-        let outputs = engine.run(&plan, &wires)?;
-        let revealed = engine.reveal(&outputs, Parties::one(EVALUATOR))?;
-        engine.finish()?;
-        Ok((revealed, plan.evaluate(&bits).unwrap(), engine.peer_cheated()))
-    });
-    let (revealed, right, cheated) = results.into_iter().nth(1).unwrap().unwrap();
-    assert_eq!((revealed, cheated), (Some(right), true));
-}
-
-/// It may hang up so that nobody learns that it was noticed.
-#[test]
-fn what_a_garbler_did_is_known_after_it_has_hung_up() {
+/// What a circuit on constants gives the evaluator whose garbler's gates are bad, what is right, and what the evaluator's `end` of the session gives; the garbler
+/// ends it, or hangs up.
+fn on_constants<T: Send + 'static>(
+    hangs_up: bool,
+    end: fn(&mut LegoEngine) -> Result<T>,
+) -> (Option<BitMatrix>, BitMatrix, T) {
     let plan = plan();
     let shape = unchecked(Order {
         ands: (plan.and_count() * LANES) as u64,
@@ -180,13 +160,37 @@ fn what_a_garbler_did_is_known_after_it_has_hung_up() {
         let me = context.me;
         let mut engine = start(&mut context, &shape, Cheat::Nand, 110)?;
         let bits = BitMatrix::from_fn(8, LANES, |row, lane| (row * 3 + lane) % 5 < 2);
+        let plan = super::plan();
         let wires = engine.constant(&bits)?;
-        let outputs = engine.run(&super::plan(), &wires)?;
-        engine.reveal(&outputs, Parties::one(EVALUATOR))?;
-        let ended = (me == EVALUATOR).then(|| engine.finish());
-        Ok((ended.is_some_and(|ended| ended.is_err()), engine.warnings()))
+        let outputs = engine.run(&plan, &wires)?;
+        let revealed = engine.reveal(&outputs, Parties::one(EVALUATOR))?;
+        if me == EVALUATOR {
+            return Ok(Some((revealed, plan.evaluate(&bits).unwrap(), end(&mut engine)?)));
+        }
+        if !hangs_up {
+            engine.finish()?;
+        }
+        Ok(None)
     });
-    let (failed, warnings) = results.into_iter().nth(1).unwrap().unwrap();
+    let of_evaluator = results.into_iter().nth(1).unwrap();
+    of_evaluator.unwrap().expect("what the evaluator saw")
+}
+
+/// Without any input all bits are known, and no label is needed to tell whether a difference is `Δ`.
+#[test]
+fn circuits_on_constants_are_right_too() {
+    let (revealed, right, cheated) = on_constants(false, |engine| {
+        engine.finish()?;
+        Ok(engine.peer_cheated())
+    });
+    assert_eq!((revealed, cheated), (Some(right), true));
+}
+
+/// It may hang up so that nobody learns that it was noticed.
+#[test]
+fn what_a_garbler_did_is_known_after_it_has_hung_up() {
+    let (_, _, (failed, warnings)) =
+        on_constants(true, |engine| Ok((engine.finish().is_err(), engine.warnings())));
     assert!(failed);
     let kinds: Vec<WarningKind> = warnings.iter().map(|warning| warning.kind).collect();
     assert_eq!(kinds, [WarningKind::PeerCheated]);
