@@ -153,8 +153,8 @@ impl Runs {
         let met = catch_unwind(AssertUnwindSafe(|| self.meet(id, running)));
         running.has_met();
         // From here on the record says that this party's data may have been used.
-        let job = match starting.and_then(Pending::wait) {
-            Ok(job) => job,
+        let (job, run) = match starting.and_then(Pending::wait) {
+            Ok(started) => started,
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
             Err(error @ Error::Unsettled(_)) => {
                 return self.transitions.fail(id, FailKind::Refused, error.to_string());
@@ -168,7 +168,7 @@ impl Runs {
                 );
             }
         };
-        self.against.note_run(running);
+        running.is_on_record(run);
         self.transitions.changed(&job);
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {

@@ -31,7 +31,7 @@ pub(crate) struct RunningJob {
     /// Whether a peer can have tried something in it that is not settled.
     open: AtomicBool,
     /// The number under which it is on record against its peers, once it has begun.
-    pub(crate) run: OnceLock<i64>,
+    run: OnceLock<i64>,
     /// What its session, of which protocol, has warned of, once it is over.
     warned: OnceLock<(&'static str, Vec<Warning>)>,
     done: AtomicU64,
@@ -94,6 +94,16 @@ impl RunningJob {
     /// Whether the parties have begun to compute and not ended in agreement.
     pub(crate) fn is_open(&self) -> bool {
         self.open.load(Ordering::Relaxed)
+    }
+
+    /// It has begun, and is on record under this number.
+    pub(crate) fn is_on_record(&self, run: Option<i64>) {
+        run.map(|run| self.run.get_or_init(|| run));
+    }
+
+    /// The number under which it is on record against its peers, once it has begun.
+    pub(crate) fn run_on_record(&self) -> Option<i64> {
+        self.run.get().copied()
     }
 
     /// Keeps what its session, of this protocol, has warned of.

@@ -112,20 +112,9 @@ impl AgainstPeers {
         Ok(settled)
     }
 
-    /// A job has begun, and is on record.
-    pub(crate) fn note_run(&self, running: &RunningJob) {
-        match self.jobs.run_on_record(running.job) {
-            Ok(Some(run)) => drop(running.run.set(run)),
-            Ok(None) => {}
-            Err(error) => {
-                tracing::error!(job = %running.job, %error, "what is on record against peers cannot be read")
-            }
-        }
-    }
-
     /// A session of a job has failed in which no peer could try anything, or which had ended in agreement.
     pub(crate) fn clear(&self, running: &RunningJob) {
-        let dropped = running.run.get().map(|run| self.jobs.drop_run(*run));
+        let dropped = running.run_on_record().map(|run| self.jobs.drop_run(run));
         if let Some(Err(error)) = dropped {
             tracing::error!(job = %running.job, %error, "a job stays on record as one that broke off");
         }
@@ -220,25 +209,21 @@ impl AgainstPeers {
 
     /// Compares the bound of a session with what the job promises and with what this party's policy demands at the least. It is known to all parties.
     pub(crate) fn check_bound(&self, job: &Job, error_log2: f64) {
-        let (promised, floor) = (
-            job.proposal.security.statistical,
-            self.policy.read().least_security(),
-        );
+        let floor = self.policy.read().least_security();
+        let least = job.proposal.security.statistical.max(floor);
         let id = job.proposal.id;
-        let Some(bits) = bits_left(error_log2, promised.max(floor)) else {
+        let Some(bits) = bits_left(error_log2, least) else {
             return;
         };
         self.monitor.alarm(
             AlarmKind::Warning,
             "bound",
             format!(
-                "Job {id}: the probability that a wrong output passed was at most 2^-{bits}, which is more than at {} bits of security, since checks of \
-                 what these parties keep in stock were cut off before.",
-                promised.max(floor)
+                "Job {id}: the probability that a wrong output passed was at most 2^-{bits}, which is more than at {least} bits of security, since checks of \
+                 what these parties keep in stock were cut off before."
             ),
             "Find out with the peer why. Stock of more security leaves more, and so does stock that is made anew after `cenote stock drop`.",
         );
-        let least = promised.max(floor);
         let event = Event::BoundPassed { job: id, bits, least };
         // A job may promise more than this party demands.
         if bits_left(error_log2, floor).is_some() {

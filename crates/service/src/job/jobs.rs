@@ -7,8 +7,8 @@ use super::row::{self, columns, readable};
 use super::step::{Local, Remote, Step};
 use super::take::take;
 use super::{
-    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, approve, list,
-    tries,
+    Binding, Digest, FailKind, FileMark, Job, JobId, Page, PageRequest, State, StateName, Tried, approve,
+    list, tries,
 };
 use crate::audit::Actor;
 use crate::database::{Flush, Pending, Transaction, Value};
@@ -134,10 +134,12 @@ impl Jobs {
     /// # Errors
     /// Those of [`Job::step`].
     pub fn start(&self, id: JobId, now: Timestamp) -> Result<Job> {
-        self.begin_start(id, BTreeMap::new(), &Policy::ask(), now)?.wait()
+        let started = self.begin_start(id, BTreeMap::new(), &Policy::ask(), now)?;
+        started.wait().map(|(job, _)| job)
     }
 
-    /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile. Of the data that a rule has approved, the files
+    /// Asks for the same, and does not wait for it: what touches no data may be done meanwhile. Gives the number, too, under which the run is on record against
+    /// its peers. Of the data that a rule has approved, the files
     /// that were `found`, by the data's name, are used. What waiting gives fails with [`Error::Unsettled`] where a rule has approved the job, or this party has proposed
     /// it, and by now the policy would ask a person because of one of the peers.
     ///
@@ -149,13 +151,15 @@ impl Jobs {
         found: BTreeMap<String, FileMark>,
         policy: &Policy,
         now: Timestamp,
-    ) -> Result<Pending<Job>> {
+    ) -> Result<Pending<(Job, Option<i64>)>> {
         let (me, most) = (self.settings.me, policy.most_unsettled());
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = row::get(transaction.connection(), id)?;
             tries::check(transaction, &job, me, most)?;
             let step = Step::Here(Local::Start { found });
-            take(transaction, &job, me, &step, &Actor::Service, now)
+            let job = take(transaction, &job, me, &step, &Actor::Service, now)?;
+            let run = tries::last_run(transaction.connection(), Tried::Job(id))?;
+            Ok((job, run))
         })
     }
 

@@ -1,6 +1,6 @@
 //! What is on record against peers: looked at, added to, and settled.
 
-use super::{JobId, Jobs, Tried, Unsettled, tries};
+use super::{Jobs, Tried, Unsettled, tries};
 use crate::audit::{Actor, Event};
 use crate::database::{Flush, Value};
 use crate::{Error, Result, Timestamp};
@@ -21,15 +21,6 @@ impl Jobs {
     pub fn unsettled_among(&self, parties: u8) -> Result<Vec<Unsettled>> {
         self.database
             .read(move |connection| tries::against(connection, parties))
-    }
-
-    /// The number under which a job that has just begun is on record.
-    ///
-    /// # Errors
-    /// Where the database cannot be read.
-    pub fn run_on_record(&self, job: JobId) -> Result<Option<i64>> {
-        self.database
-            .read(move |connection| tries::last_run(connection, Tried::Job(job)))
     }
 
     /// A job's run, by its number on record, has ended before any peer could try anything in it, or in agreement of all parties that it gives nothing.

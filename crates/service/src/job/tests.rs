@@ -305,7 +305,7 @@ fn the_file_that_is_used_is_on_record(world: World) {
         let job = jobs
             .begin_start(id, found, &Policy::ask(), at(5))
             .and_then(Pending::wait);
-        job.expect("runs").binding[0].file
+        job.expect("runs").0.binding[0].file
     };
     // What was there when a person approved stays; else it is what is there at the beginning.
     assert_eq!(approved(1, Some(mark(5))), Some(mark(5)));
