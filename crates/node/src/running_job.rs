@@ -1,7 +1,7 @@
 //! A job that runs: how far it is, and what ends it early.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
@@ -12,6 +12,7 @@ use cenote_service::live::Running;
 use cenote_session::Warning;
 
 use crate::failure::Fault;
+use crate::locks::lock;
 
 /// The time between two words on its progress, and before the first.
 const WORDS: Duration = Duration::from_millis(100);
@@ -83,7 +84,7 @@ impl RunningJob {
     }
 
     fn end(&self) -> MutexGuard<'_, End> {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.end)
     }
 
     /// The parties compute from here on, or, if `open` is false, they have ended in agreement.
@@ -209,7 +210,7 @@ impl RunningJob {
         if done / step == before / step {
             return false;
         }
-        let mut next = self.next_word.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.next_word);
         let now = Instant::now();
         if now < *next {
             return false;

@@ -21,6 +21,7 @@ use cenote::stock::{ItemId, StockKind, Store, Stored, shelves};
 use cenote_service::job::Digest;
 use cenote_service::live::{self, AlarmKind, Happened};
 
+use crate::locks::lock;
 use crate::message::{LACKS, Lack, Level, Message, SHELVES};
 use crate::monitor::Monitor;
 use crate::peers::Peers;
@@ -154,7 +155,7 @@ impl Stock {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits for a change, at most so long.

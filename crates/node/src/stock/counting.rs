@@ -1,13 +1,13 @@
 //! What lies on a shelf: it is counted whenever the shelf has been used, and what is of no use to anybody is dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use cenote::stock::{Inventory, ItemId, Stored};
 use cenote_service::job::Digest;
 
 use super::{Amount, SHELVES, Stock, Words};
+use crate::locks::lock;
 use crate::message::Lack;
 
 /// In so long no more of a kind is dropped on others' word than there should be of it.
@@ -73,7 +73,7 @@ impl Stock {
         let Inventory { items, unusable } = found.unwrap_or_default();
         let now = Instant::now();
         // One at a time, so that what another shelf drops counts here.
-        let _turn = self.counting.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = lock(&self.counting);
         let (heard, damaged, mut spent_today) = {
             let mut state = self.state();
             let heard = Heard {
