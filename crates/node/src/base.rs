@@ -1,6 +1,5 @@
 //! What the parts of a service stand on: the record, the folders, the peers, and what runs.
 
-use crate::locks::Mutex;
 use std::sync::Arc;
 
 use cenote_service::audit::Event;
@@ -9,6 +8,7 @@ use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
 use crate::error::Error;
 use crate::kept::KeptValues;
+use crate::locks::Mutex;
 use crate::monitor::Monitor;
 use crate::open_jobs::OpenJobs;
 use crate::own_data::OwnData;

@@ -35,7 +35,7 @@ const CLOCK: f64 = 30_000.0;
 
 /// Starts the thread.
 pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
-    let keeper = Arc::downgrade(&core.stock);
+    let keeper = Arc::downgrade(&core.base.stock);
     let core = Arc::downgrade(core);
     let starter = core.clone();
     std::thread::Builder::new()
@@ -58,10 +58,10 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
 /// Begins jobs as soon as they can.
 fn begin(core: &Weak<Core>) {
     while let Some(core) = core.upgrade() {
-        if core.scheduler.is_stopping() {
+        if core.base.scheduler.is_stopping() {
             return;
         }
-        if core.scheduler.wait_for_start(TICK)
+        if core.base.scheduler.wait_for_start(TICK)
             && catch_unwind(AssertUnwindSafe(|| core.runs.start_jobs(&core))).is_err()
         {
             tracing::error!("the beginning of a job failed; the log says where");
@@ -73,7 +73,7 @@ fn tick(core: &Weak<Core>, mut look: impl FnMut(&Arc<Core>)) {
     loop {
         std::thread::sleep(TICK);
         let Some(core) = core.upgrade() else { return };
-        if core.scheduler.is_stopping() {
+        if core.base.scheduler.is_stopping() {
             return;
         }
         // It goes on whatever fails.

@@ -59,12 +59,12 @@ fn serve(core: &Weak<Core>, peer: u8, tasks: &Receiver<Task>) {
             Task::Up => core.statuses.greet(peer),
             Task::Statuses => core.statuses.tell_statuses(peer),
         }));
-        if let Some(known) = core.peers.get(peer) {
+        if let Some(known) = core.base.peers.get(peer) {
             let mut known = known.known();
             known.waiting = known.waiting.saturating_sub(bytes);
         }
         if done.is_err() {
-            core.monitor.refused(peer);
+            core.base.monitor.refused(peer);
             tracing::error!(peer, "something that a peer asked for failed; the log says where");
         }
     }
@@ -89,7 +89,9 @@ impl Hear for Ears {
 
 impl Core {
     fn take_message(&self, from: u8, bytes: &[u8]) {
-        let Some(peer) = self.peers.get(from) else { return };
+        let Some(peer) = self.base.peers.get(from) else {
+            return;
+        };
         let parsed = if bytes.len() > LONGEST {
             Err(format!("a message of {} bytes", bytes.len()))
         } else {
@@ -112,7 +114,7 @@ impl Core {
                     memory,
                 };
                 let hello = Hello {
-                    differs: names::difference(&self.settings.names, version, &theirs),
+                    differs: names::difference(&self.base.settings.names, version, &theirs),
                     program,
                     limits,
                 };
@@ -127,23 +129,26 @@ impl Core {
                     let jobs: Vec<JobStatus> = jobs.iter().filter(of_worker).cloned().collect();
                     if !jobs.is_empty() {
                         let share = (bytes.len() * jobs.len()).div_ceil(all);
-                        self.peers
+                        self.base
+                            .peers
                             .put(from, worker, Task::Message(Message::Statuses { jobs }, share));
                     }
                 }
             }
             Ok(message) => {
                 let worker = message.job().map_or(0, worker_of);
-                self.peers.put(from, worker, Task::Message(message, bytes.len()));
+                self.base
+                    .peers
+                    .put(from, worker, Task::Message(message, bytes.len()));
             }
             Err(what) => {
-                self.monitor.refused(from);
+                self.base.monitor.refused(from);
                 // As often as proposals, so that it cannot make this party talk without end.
                 if peer.known().bucket.take(Instant::now()) {
-                    if let Some(unsaid) = self.peers.line_on(from) {
+                    if let Some(unsaid) = self.base.peers.line_on(from) {
                         tracing::warn!(from, what, unsaid, "a peer is not understood");
                     }
-                    self.peers.tell(from, &Message::Unclear { what });
+                    self.base.peers.tell(from, &Message::Unclear { what });
                 }
             }
         }
@@ -151,7 +156,9 @@ impl Core {
 
     /// A peer says what it is, perhaps again and again.
     fn hear_hello(&self, from: u8, hello: Hello) {
-        let Some(peer) = self.peers.get(from) else { return };
+        let Some(peer) = self.base.peers.get(from) else {
+            return;
+        };
         let differs = hello.differs.clone();
         let is_new = {
             let mut known = peer.known();
@@ -166,17 +173,20 @@ impl Core {
             is_new
         };
         match differs {
-            None => self.monitor.end_alarm(AlarmKind::PeerLost, &from.to_string()),
+            None => self
+                .base
+                .monitor
+                .end_alarm(AlarmKind::PeerLost, &from.to_string()),
             Some(differs) if is_new => {
-                if let Some(unsaid) = self.peers.line_on(from) {
+                if let Some(unsaid) = self.base.peers.line_on(from) {
                     tracing::error!(from, differs, unsaid, "nothing can be done with a peer");
                 }
             }
             Some(_) => {}
         }
         if is_new {
-            self.monitor.tell(&Happened::Peer { party: from });
-            self.scheduler.start_ready();
+            self.base.monitor.tell(&Happened::Peer { party: from });
+            self.base.scheduler.start_ready();
         }
     }
 
@@ -191,13 +201,15 @@ impl Core {
             | Message::Make { .. } => 1,
             _ => return Duration::ZERO,
         };
-        self.peers.get(from).map_or(Duration::ZERO, |peer| {
+        self.base.peers.get(from).map_or(Duration::ZERO, |peer| {
             peer.known().rounds.owe(work as f64, Instant::now())
         })
     }
 
     fn take_link(&self, party: u8, up: bool) {
-        let Some(peer) = self.peers.get(party) else { return };
+        let Some(peer) = self.base.peers.get(party) else {
+            return;
+        };
         {
             let mut known = peer.known();
             known.up = up;
@@ -208,10 +220,10 @@ impl Core {
         }
         tracing::info!(peer = party, up, "link");
         if up {
-            self.peers.put(party, 0, Task::Up);
+            self.base.peers.put(party, 0, Task::Up);
         } else {
-            self.stock.lose_stock(party);
-            let all_running = self.scheduler.queue().all_running();
+            self.base.stock.lose_stock(party);
+            let all_running = self.base.scheduler.queue().all_running();
             for running in all_running {
                 if party < running.parties {
                     let reason = format!("the connection to party {party} was lost");
@@ -219,8 +231,8 @@ impl Core {
                 }
             }
         }
-        self.monitor.tell(&Happened::Peer { party });
-        self.scheduler.start_ready();
+        self.base.monitor.tell(&Happened::Peer { party });
+        self.base.scheduler.start_ready();
     }
 
     /// Does what a peer says.
@@ -252,22 +264,22 @@ impl Core {
                 reason,
             } => self.decisions.hear(from, job, Remote::Fail { kind, reason }),
             Message::Start { job, shelf } if from == LEADER => self.transitions.hear_start(from, job, shelf),
-            Message::Levels { levels, lacks } => self.stock.hear_levels(from, levels, lacks),
-            Message::Compare { shelf, items } => self.stock.hear_compare(from, shelf, &items),
-            Message::Lacking { shelf, items } => self.stock.hear_lacking(from, shelf, &items),
+            Message::Levels { levels, lacks } => self.base.stock.hear_levels(from, levels, lacks),
+            Message::Compare { shelf, items } => self.base.stock.hear_compare(from, shelf, &items),
+            Message::Lacking { shelf, items } => self.base.stock.hear_lacking(from, shelf, &items),
             Message::Make {
                 run,
                 stock,
                 shelf,
                 runs,
-            } => self.stock.hear_make(from, run, stock, shelf, runs),
-            Message::Ready { run } => self.stock.hear_ready(from, run),
-            Message::Unready { run } => self.stock.hear_unready(from, run),
-            Message::Go { run } => self.stock.hear_go(from, run),
+            } => self.base.stock.hear_make(from, run, stock, shelf, runs),
+            Message::Ready { run } => self.base.stock.hear_ready(from, run),
+            Message::Unready { run } => self.base.stock.hear_unready(from, run),
+            Message::Go { run } => self.base.stock.hear_go(from, run),
             Message::Start { .. } => {
-                self.monitor.refused(from);
+                self.base.monitor.refused(from);
                 let what = "a beginning that only the leader decides on".into();
-                self.peers.tell(from, &Message::Unclear { what });
+                self.base.peers.tell(from, &Message::Unclear { what });
             }
             Message::Statuses { jobs } => {
                 for status in &jobs {
@@ -277,7 +289,7 @@ impl Core {
             Message::Ask { job } => self.statuses.hear_ask(from, job),
             Message::Unclear { what } => {
                 let what = plain(&what, 200);
-                if let Some(unsaid) = self.peers.line_on(from) {
+                if let Some(unsaid) = self.base.peers.line_on(from) {
                     tracing::warn!(from, what, unsaid, "a peer did not understand");
                 }
             }

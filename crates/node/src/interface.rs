@@ -16,13 +16,13 @@ const LISTED: u16 = 1000;
 
 impl Live for Node {
     fn about(&self) -> About {
-        let settings = &self.core.settings;
+        let settings = &self.core.base.settings;
         About {
             party: settings.me,
             parties: settings.names.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
             fingerprint: settings.fingerprint.clone(),
-            since: self.core.since,
+            since: self.core.base.since,
             now: Timestamp::now(),
             not_ready: self.ready().err(),
         }
@@ -33,8 +33,8 @@ impl Live for Node {
     }
 
     fn explain(&self, job: JobId) -> Result<Explained> {
-        let job = self.core.jobs.get(job)?;
-        let compiled = self.core.programs.of_job(&job)?;
+        let job = self.core.base.jobs.get(job)?;
+        let compiled = self.core.base.programs.of_job(&job)?;
         Ok(Explained {
             program: compiled.named(),
             summary: compiled.summary(),
@@ -57,12 +57,13 @@ impl Live for Node {
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
-        let fetched = self.core.jobs.fetch(job, key, by, Timestamp::now())?;
-        self.core.key.open_result(job, &fetched.sealed)
+        let fetched = self.core.base.jobs.fetch(job, key, by, Timestamp::now())?;
+        self.core.base.key.open_result(job, &fetched.sealed)
     }
 
     fn data(&self) -> Result<Vec<Data>> {
         self.core
+            .base
             .data
             .folder
             .list()
@@ -70,17 +71,22 @@ impl Live for Node {
     }
 
     fn kept(&self) -> Result<Vec<Kept>> {
-        self.core.jobs.list_kept(Timestamp::now(), LISTED)
+        self.core.base.jobs.list_kept(Timestamp::now(), LISTED)
     }
 
     fn drop_kept(&self, name: &str, job: JobId, by: Actor) -> Result<()> {
-        self.core.jobs.drop_kept(name, job, by, Timestamp::now())
+        self.core.base.jobs.drop_kept(name, job, by, Timestamp::now())
     }
 
     fn peers(&self) -> Vec<Peer> {
-        let parties = 0..self.core.settings.names.len() as u8;
-        let peers = parties
-            .filter_map(|party| Some((party, self.core.peers.get(party)?, self.core.peers.wires.get()?)));
+        let parties = 0..self.core.base.settings.names.len() as u8;
+        let peers = parties.filter_map(|party| {
+            Some((
+                party,
+                self.core.base.peers.get(party)?,
+                self.core.base.peers.wires.get()?,
+            ))
+        });
         peers
             .map(|(party, peer, wires)| {
                 let facts = wires.facts(party);
@@ -92,7 +98,7 @@ impl Live for Node {
                 };
                 Peer {
                     party,
-                    name: self.core.peers.name(party).to_owned(),
+                    name: self.core.base.peers.name(party).to_owned(),
                     address: facts.address,
                     link,
                     reason,
@@ -109,20 +115,21 @@ impl Live for Node {
     }
 
     fn unsettled(&self, peer: u8) -> Result<Option<Unsettled>> {
-        let all = self.core.jobs.unsettled()?;
+        let all = self.core.base.jobs.unsettled()?;
         Ok(all.into_iter().find(|known| known.peer == peer))
     }
 
     fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool> {
-        self.core.against.settle(seen, by)
+        self.core.base.against.settle(seen, by)
     }
 
     fn stock(&self) -> Vec<Stock> {
-        self.core.stock.show_stock()
+        self.core.base.stock.show_stock()
     }
 
     fn running(&self) -> Vec<Running> {
         self.core
+            .base
             .scheduler
             .queue()
             .all_running()
@@ -132,15 +139,15 @@ impl Live for Node {
     }
 
     fn alarms(&self) -> Vec<Alarm> {
-        self.core.monitor.alarms()
+        self.core.base.monitor.alarms()
     }
 
     fn counts(&self) -> Counts {
-        self.core.monitor.counts()
+        self.core.base.monitor.counts()
     }
 
     fn listen(&self) -> Listener {
-        self.core.monitor.listen()
+        self.core.base.monitor.listen()
     }
 }
 
@@ -152,16 +159,20 @@ impl Node {
             before: None,
             limit: 1,
         };
-        self.core.jobs.list(request).map_err(|error| error.to_string())?;
+        self.core
+            .base
+            .jobs
+            .list(request)
+            .map_err(|error| error.to_string())?;
         let away = |party: u8| {
-            let known = self.core.peers.get(party)?.known();
-            let name = self.core.peers.name(party);
+            let known = self.core.base.peers.get(party)?.known();
+            let name = self.core.base.peers.name(party);
             (!known.is_with_us()).then(|| match known.differs() {
                 Some(differs) => format!("party {party} ({name}), since {differs}"),
                 None => format!("party {party} ({name})"),
             })
         };
-        let parties = 0..self.core.settings.names.len() as u8;
+        let parties = 0..self.core.base.settings.names.len() as u8;
         let away: Vec<String> = parties.filter_map(away).collect();
         if away.is_empty() {
             Ok(())

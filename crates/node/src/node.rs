@@ -41,15 +41,15 @@ impl Node {
     ) -> Result<Self, Error> {
         let core = Arc::new(Core::new(Base::open(settings)?));
         let open = core.resume()?;
-        core.against.look_at_unsettled();
+        core.base.against.look_at_unsettled();
         let weak = Arc::downgrade(&core);
-        let all = (0..core.settings.names.len() as u8).map(|peer| workers(&weak, peer));
+        let all = (0..core.base.settings.names.len() as u8).map(|peer| workers(&weak, peer));
         let all = all.collect::<std::io::Result<Vec<_>>>();
         let machine =
             |error: std::io::Error| Error::Machine(format!("there are no threads for peers: {error}"));
-        let _ = core.peers.workers.set(all.map_err(machine)?);
+        let _ = core.base.peers.workers.set(all.map_err(machine)?);
         let wires = join(Arc::new(Ears(weak)))?;
-        let _ = core.peers.wires.set(wires);
+        let _ = core.base.peers.wires.set(wires);
         clock::start(&core).map_err(machine)?;
         // Reading their programs takes time, which deadlines and other jobs do not wait for.
         let weak = Arc::downgrade(&core);
@@ -72,17 +72,17 @@ impl Node {
 
     /// The jobs of its record.
     pub fn jobs(&self) -> &Jobs {
-        &self.core.jobs
+        &self.core.base.jobs
     }
 
     /// The tokens of its record.
     pub fn tokens(&self) -> Tokens {
-        Tokens::new(self.core.database.clone())
+        Tokens::new(self.core.base.database.clone())
     }
 
     /// Its record.
     pub fn database(&self) -> &Database {
-        &self.core.database
+        &self.core.base.database
     }
 
     /// Reads the policy again. Where it is wrong, the one that was read before stays. It decides at once, and where it cannot be recorded then, the one before
@@ -91,14 +91,14 @@ impl Node {
     /// # Errors
     /// What is wrong with it; where it cannot be recorded.
     pub fn reload_policy(&self) -> Result<(), Error> {
-        let policy = policy::read(&self.core.settings)?;
+        let policy = policy::read(&self.core.base.settings)?;
         let digest = policy.digest();
-        let (before, asked) = self.core.policy.follow(policy)?;
+        let (before, asked) = self.core.base.policy.follow(policy)?;
         if let Err(error) = asked.wait() {
-            self.core.policy.go_back(before, digest);
+            self.core.base.policy.go_back(before, digest);
             return Err(error.into());
         }
-        self.core.against.look_at_unsettled();
+        self.core.base.against.look_at_unsettled();
         tracing::info!(%digest, "the policy was read");
         Ok(())
     }
@@ -106,27 +106,27 @@ impl Node {
     /// Ends the service: what runs fails at all parties, what waits goes on when it comes up again. Takes at most `limit`, and a little.
     pub fn stop(&self, limit: Duration) {
         let core = &self.core;
-        core.scheduler.stop();
-        core.scheduler.queue().close();
-        let (start, all_running) = (Instant::now(), core.scheduler.queue().all_running());
+        core.base.scheduler.stop();
+        core.base.scheduler.queue().close();
+        let (start, all_running) = (Instant::now(), core.base.scheduler.queue().all_running());
         let why = (FailKind::Restarted, "the service was stopped");
         for running in &all_running {
             running.stop(why.0, why.1);
         }
-        core.stock.stop_making();
+        core.base.stock.stop_making();
         // Those that meet do not see it, and to record their end may take a while.
         for running in all_running {
             if start.elapsed() < limit && running.stopped_before_meeting().is_some() {
                 core.transitions.fail(running.job, why.0, why.1.into());
             }
         }
-        if !core.scheduler.wait_finished(limit) {
+        if !core.base.scheduler.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
-        if let Some(wires) = core.peers.wires.get() {
+        if let Some(wires) = core.base.peers.wires.get() {
             wires.stop();
         }
-        core.against.tell_warnings();
+        core.base.against.tell_warnings();
     }
 }
 
@@ -135,7 +135,7 @@ fn resume_jobs(core: &Weak<Core>, mut open: Vec<Job>) {
     open.sort_by_key(|job| job.state.name() == StateName::Proposed);
     for job in &open {
         let Some(core) = core.upgrade() else { return };
-        if core.scheduler.is_stopping() {
+        if core.base.scheduler.is_stopping() {
             return;
         }
         let moves = || {

@@ -27,7 +27,8 @@ fn each_cheating_is_told_of() {
     let listener = node.listen();
     for text in ["the first", "the second"] {
         let core = &node.core;
-        core.monitor
+        core.base
+            .monitor
             .alarm(AlarmKind::Cheating, "party 1", text.into(), "see to it");
         let told = std::iter::from_fn(|| listener.next(PATIENCE));
         assert!(
@@ -43,7 +44,7 @@ fn each_cheating_is_told_of() {
 #[test]
 fn a_peer_that_connects_and_does_not_greet_is_lost_all_the_same() {
     let world = World::new(3, ALL);
-    let peer = world.node(0).core.peers.get(1).expect("a peer");
+    let peer = world.node(0).core.base.peers.get(1).expect("a peer");
     let is_lost = || {
         let alarms = world.node(0).alarms();
         alarms.iter().any(|alarm| alarm.kind == AlarmKind::PeerLost)

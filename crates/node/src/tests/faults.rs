@@ -295,15 +295,15 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
         let id = job.proposal.id;
         until("party 1 waits, or has given it up", || {
             let state = world.job(1, id).state;
-            core.scheduler.queue().has(id) || !state.name().is_open()
+            core.base.scheduler.queue().has(id) || !state.name().is_open()
         });
-        let mut scheduler = core.scheduler.queue();
+        let mut scheduler = core.base.scheduler.queue();
         assert!(scheduler.call(id, None));
         let (_, running) = scheduler.next_called()?;
         drop(scheduler);
         let topology = Protocol::default().topology();
         let connections = running.hold(Connections::in_memory(&topology, PATIENCE).remove(1));
-        let job = core.jobs.start(id, Timestamp::now()).ok()?;
+        let job = core.base.jobs.start(id, Timestamp::now()).ok()?;
         Some((job, running, connections))
     };
     let (job, running, _connections) = [2, 10, 40].into_iter().find_map(begin).expect("begun in time");
@@ -311,7 +311,7 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
     core.transitions.changed(&job);
     until("it is stopped", || running.stopped().is_some());
     assert_eq!(running.stopped().expect("stopped").0, FailKind::Deadline);
-    let compiled = core.programs.of_job(&job).expect("a program");
+    let compiled = core.base.programs.of_job(&job).expect("a program");
     let recorded = core
         .runs
         .results
@@ -424,8 +424,8 @@ fn a_program_that_was_lost_is_asked_for_until_it_comes() {
 #[test]
 fn a_peer_that_was_not_greeted_is_greeted_later() {
     let world = World::new(3, ALL);
-    let greeting = world.node(0).core.peers.get(1).expect("a peer");
-    let heard = world.node(1).core.peers.get(0).expect("a peer");
+    let greeting = world.node(0).core.base.peers.get(1).expect("a peer");
+    let heard = world.node(1).core.base.peers.get(0).expect("a peer");
     until("it is not greeted", || {
         // While this is held, party 0 does not see that it has to greet.
         let mut known = greeting.known();
@@ -443,7 +443,15 @@ fn a_link_that_is_up_before_the_service_can_tell_is_greeted_all_the_same() {
     let mut world = World::new(3, ALL);
     world.stop(1);
     for other in [0, 2] {
-        world.node(other).core.peers.get(1).expect("a peer").known().hello = None;
+        world
+            .node(other)
+            .core
+            .base
+            .peers
+            .get(1)
+            .expect("a peer")
+            .known()
+            .hello = None;
     }
     world.start_slowly(1, Duration::from_millis(200));
     world.wait_ready();

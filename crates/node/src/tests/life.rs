@@ -239,12 +239,12 @@ fn an_approval_that_is_refused_leaves_the_values_of_one_that_may_have_taken_effe
     world.wait_for(id, StateName::Proposed);
     let core = &world.node(1).core;
     let of_before = [("x".to_owned(), "1".to_owned())].into();
-    let digest = core.data.posted.put(id, &of_before).expect("kept");
+    let digest = core.base.data.posted.put(id, &of_before).expect("kept");
     let mut wrong = with_values(&[("x", "2")]);
     wrong.binding.clear();
     core.decisions
         .take_part(id, wrong, person())
         .expect_err("no source for its input");
-    let given = core.data.posted.take(id, Some(digest)).expect("there");
+    let given = core.base.data.posted.take(id, Some(digest)).expect("there");
     assert_eq!(given["x"].as_str(), "1");
 }

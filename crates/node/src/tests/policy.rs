@@ -28,7 +28,7 @@ fn write_other(world: &World, party: u8) -> Policy {
 }
 
 fn decides(world: &World, policy: &Policy) -> bool {
-    world.node(1).core.policy.try_digest() == Some(policy.digest())
+    world.node(1).core.base.policy.try_digest() == Some(policy.digest())
 }
 
 #[test]

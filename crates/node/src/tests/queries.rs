@@ -365,7 +365,7 @@ fn a_policy_that_comes_while_tables_are_looked_at_decides() {
     let world = with_tables(ALL, 9);
     let core = &world.node(1).core;
     std::thread::scope(|scope| {
-        let turn = core.data.hold_tables();
+        let turn = core.base.data.hold_tables();
         let submitted = scope.spawn(|| {
             let submission = submission(text(3, "[2]"), "meanwhile");
             world.node(1).submit(submission, person())
@@ -472,7 +472,10 @@ fn who_submits_a_job_that_a_peer_declines_at_once_learns_that() {
                 };
                 hub.say(1, 0, decline.to_bytes());
                 until("it is declined", || {
-                    core.jobs.get(job).is_ok_and(|job| !job.state.name().is_open())
+                    core.base
+                        .jobs
+                        .get(job)
+                        .is_ok_and(|job| !job.state.name().is_open())
                 });
             }
             vec![message]

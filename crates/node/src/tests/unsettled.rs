@@ -331,13 +331,14 @@ fn a_warning_of_a_cheater_stands_beside_later_ones() {
         let running = RunningJob::new(JobId::of(0, [number; 15]), 2, None);
         let warnings = warnings.iter().map(|(kind, text)| Warning::new(*kind, *text));
         running.keep_warnings("jimu", warnings.collect());
-        core.against.look_back(&running);
-        core.against.tell_warnings();
+        core.base.against.look_back(&running);
+        core.base.against.tell_warnings();
     };
     let (cheated, unfinished) = (WarningKind::PeerCheated, WarningKind::NoAgreement);
     warned(1, &[(cheated, "party 1 cheated"), (unfinished, "no farewell")]);
     warned(2, &[(unfinished, "no farewell again")]);
     let texts: Vec<String> = core
+        .base
         .monitor
         .alarms()
         .into_iter()
@@ -356,9 +357,9 @@ fn a_bound_that_is_passed_leaves_jobs_with_these_parties_to_persons() {
     let id = world.submit(0, "passed").proposal.id;
     world.wait_for(id, StateName::Done);
     let (core, job) = (&world.node(1).core, world.job(1, id));
-    core.against.check_bound(&job, -37.5);
+    core.base.against.check_bound(&job, -37.5);
     assert!(world.node(1).alarms().is_empty() && world.node(1).jobs().unsettled().expect("read").is_empty());
-    core.against.check_bound(&job, -36.5);
+    core.base.against.check_bound(&job, -36.5);
     assert!(is_alarmed(&world, 1, "bound"));
     let alarms = world.node(1).alarms();
     let mut warnings = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Warning);
@@ -370,10 +371,10 @@ fn a_bound_that_is_passed_leaves_jobs_with_these_parties_to_persons() {
     assert!(has_decided(&world, 0, next) && !has_decided(&world, 1, next));
     // What a person has settled is held against them again only if it gets worse.
     world.settle_all();
-    core.against.check_bound(&job, -36.5);
+    core.base.against.check_bound(&job, -36.5);
     let next = propose(&world, "the same bound");
     world.wait_for(next, StateName::Done);
-    core.against.check_bound(&job, -35.5);
+    core.base.against.check_bound(&job, -35.5);
     let next = propose(&world, "a worse one");
     wait_known(&world, next);
     assert!(has_decided(&world, 0, next) && !has_decided(&world, 1, next));

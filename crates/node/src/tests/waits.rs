@@ -152,9 +152,9 @@ fn what_waited_behind_a_job_that_is_taken_back_is_looked_at() {
     let id = world.submit(0, "taken back").proposal.id;
     world.wait_for(id, StateName::Proposed);
     let core = stop_clocks(&world, 0);
-    core.scheduler.wait_for_start(Duration::ZERO);
+    core.base.scheduler.wait_for_start(Duration::ZERO);
     core.transitions.cancel(id, person()).expect("taken back");
-    assert!(core.scheduler.wait_for_start(Duration::ZERO));
+    assert!(core.base.scheduler.wait_for_start(Duration::ZERO));
 }
 
 #[test]
@@ -177,9 +177,9 @@ fn a_job_that_waits_already_is_not_lined_up_again() {
     world.record_queued(id, early);
 
     core.clock.look_at_record().expect("looked at");
-    assert!(core.scheduler.queue().has(id) && core.scheduler.wait_for_start(Duration::ZERO));
+    assert!(core.base.scheduler.queue().has(id) && core.base.scheduler.wait_for_start(Duration::ZERO));
     core.clock.look_at_record().expect("looked at");
-    assert!(core.scheduler.queue().has(id) && !core.scheduler.wait_for_start(Duration::ZERO));
+    assert!(core.base.scheduler.queue().has(id) && !core.base.scheduler.wait_for_start(Duration::ZERO));
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_job_that_has_ended_meanwhile_is_not_open_again() {
     let (node, before) = (world.node(0), world.job(0, id));
     node.cancel(id, person()).expect("taken back");
     let counts = node.counts().jobs;
-    node.core.open.remember(&before);
-    assert!(!node.core.open.contains(id));
+    node.core.base.open.remember(&before);
+    assert!(!node.core.base.open.contains(id));
     assert_eq!(node.counts().jobs, counts);
 }

@@ -117,7 +117,7 @@ impl World {
         let node = self.nodes[usize::from(party)].take().expect("up");
         let core = Arc::downgrade(&node.core);
         // Nothing that a killed process did not record reaches its record.
-        node.core.scheduler.stop();
+        node.core.base.scheduler.stop();
         drop(node);
         self.wait_gone(party, &core);
     }
@@ -344,11 +344,11 @@ pub(crate) fn until_within(limit: Duration, what: &str, is: impl Fn() -> bool) {
 /// From here on nothing happens at a party but for what others say and what is called.
 pub(crate) fn stop_clocks(world: &World, party: u8) -> Arc<Core> {
     let core = Arc::clone(&world.node(party).core);
-    core.scheduler.stop();
+    core.base.scheduler.stop();
     // What is left is the workers of all parties, and the ears.
     let others = world.nodes.len() * WORKERS + 1;
     until("its clocks stand still", || {
-        Arc::weak_count(&core) == others && Arc::weak_count(&core.stock) == 0
+        Arc::weak_count(&core) == others && Arc::weak_count(&core.base.stock) == 0
     });
     core
 }

@@ -78,7 +78,7 @@ fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
     assert_eq!(adversary.deviations(), 1);
     let noted = |party: u8| alarmed(&world, party) && noted_check(&world, party, None).is_some();
     assert!((0..2).any(noted), "it is in the audit log");
-    let caught = |world: &World, party: u8| world.node(party).core.against.caught_among(3).is_some();
+    let caught = |world: &World, party: u8| world.node(party).core.base.against.caught_among(3).is_some();
     let catcher = (0..2)
         .find(|party| caught(&world, *party))
         .expect("one has caught it");
@@ -88,7 +88,7 @@ fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
     world.wait_ready();
     assert!(caught(&world, catcher));
     let refused = |world: &World| {
-        let stock = &world.node(catcher).core.stock;
+        let stock = &world.node(catcher).core.base.stock;
         let run = JobId::of(0, [7; 15]);
         stock.hear_make(0, run, stock.targets[0].digest, 0, 1);
         stock.state().making.is_none()

@@ -9,7 +9,7 @@ use super::*;
 
 /// The files of material of each item on a shelf, the oldest item first.
 fn material(world: &World, party: u8, shelf: usize) -> Vec<Vec<PathBuf>> {
-    let store = &world.node(party).core.stock.stores[shelf];
+    let store = &world.node(party).core.base.stock.stores[shelf];
     let is_material = |path: &PathBuf| {
         let name = path.file_name().expect("a name").to_string_lossy();
         name.starts_with("part-") || name.starts_with("state-") && name != "state-journal"
@@ -122,7 +122,7 @@ fn what_is_left_at_all_has_to_suffice() {
     });
     // Half of each item is to be enough: what lies on the first shelf is made in one piece, however slowly. It is the first one that is made:
     // until all keep stock the leader has chosen nothing.
-    world.node(0).core.stock.state().pace[0].piece = 4;
+    world.node(0).core.base.stock.state().pace[0].piece = 4;
     complete.store(true, Ordering::Relaxed);
     world.stop(2);
     world.start(2);

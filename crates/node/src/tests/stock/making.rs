@@ -26,7 +26,7 @@ fn a_panic_in_the_making_ends_nothing() {
     run(&world, 0, "goes on");
     wait_full(&world);
     assert!(sessions.load(Ordering::Relaxed) > 1);
-    let cuts = |party: u8| world.node(party).core.stock.state().pace[0].cuts;
+    let cuts = |party: u8| world.node(party).core.base.stock.state().pace[0].cuts;
     assert!((0..3).all(|party| cuts(party) > 0));
     // Nothing is left that the end of the service waits for.
     let start = Instant::now();
@@ -65,7 +65,7 @@ fn the_leader_knows_of_a_shelf_that_a_peer_has_given_up_before_all_had_agreed() 
         if told.load(Ordering::Relaxed) {
             return true;
         }
-        let mut state = world.node(2).core.stock.state();
+        let mut state = world.node(2).core.base.stock.state();
         let making = state.making.as_mut();
         let making = making.filter(|_| held.lock().expect("no panic").is_some());
         making.map(|making| making.until = Instant::now()).is_some()
@@ -86,12 +86,12 @@ fn what_waited_for_the_memory_of_a_making_is_looked_at() {
         }
     });
     let core = stop_clocks(&world, 1);
-    let stock = core.stock.targets[0].digest;
-    core.stock.hear_make(0, JobId([1; 16]), stock, 0, 1);
-    assert!(core.stock.state().making.is_some());
-    core.scheduler.wait_for_start(Duration::ZERO);
-    core.stock.clear_making();
-    assert!(core.stock.state().making.is_none() && core.scheduler.wait_for_start(Duration::ZERO));
+    let stock = core.base.stock.targets[0].digest;
+    core.base.stock.hear_make(0, JobId([1; 16]), stock, 0, 1);
+    assert!(core.base.stock.state().making.is_some());
+    core.base.scheduler.wait_for_start(Duration::ZERO);
+    core.base.stock.clear_making();
+    assert!(core.base.stock.state().making.is_none() && core.base.scheduler.wait_for_start(Duration::ZERO));
 }
 
 /// One epoch has 2^16 batches at most.

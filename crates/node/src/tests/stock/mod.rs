@@ -68,7 +68,7 @@ fn make_no_more(world: &World) {
     until("nothing is made", || {
         let mut nodes = world.nodes.iter().flatten();
         nodes.all(|node| {
-            let mut state = node.core.stock.state();
+            let mut state = node.core.base.stock.state();
             // What was just made lets the next piece begin at once.
             state.pace[0].again = Some(Instant::now() + Duration::from_secs(3600));
             state.making.is_none()
@@ -81,14 +81,14 @@ fn make_no_more(world: &World) {
 /// It is made again. The leader is the last to know, so that no peer declines.
 fn make_again(world: &World) {
     for node in world.nodes.iter().flatten().rev() {
-        node.core.stock.state().pace[0].again = None;
+        node.core.base.stock.state().pace[0].again = None;
     }
 }
 
 /// No shelf is in use, and none is to be counted again.
 fn wait_free(world: &World) {
     let is_free = |node: &crate::Node| {
-        let state = node.core.stock.state();
+        let state = node.core.base.stock.state();
         state.news.is_empty() && state.busy.iter().all(|busy| !busy)
     };
     until("all shelves are free", || {
@@ -98,7 +98,7 @@ fn wait_free(world: &World) {
 
 /// What lies on all shelves of a party: items, and the numbers of them that are left.
 fn left(world: &World, party: u8) -> (usize, u64) {
-    let stores = &world.node(party).core.stock.stores;
+    let stores = &world.node(party).core.base.stock.stores;
     let items: Vec<_> = stores
         .iter()
         .flat_map(|store| store.inventory().expect("read").items)
@@ -108,18 +108,18 @@ fn left(world: &World, party: u8) -> (usize, u64) {
 
 /// What a party would tell of its shelves.
 fn levels(world: &World, party: u8) -> Vec<Level> {
-    let stock = &world.node(party).core.stock;
+    let stock = &world.node(party).core.base.stock;
     stock.levels(&stock.state()).0
 }
 
 /// All parties lose what is on all shelves but the first.
 fn lose(world: &World) {
     for node in world.nodes.iter().flatten() {
-        for (shelf, store) in (0..SHELVES).zip(&node.core.stock.stores).skip(1) {
+        for (shelf, store) in (0..SHELVES).zip(&node.core.base.stock.stores).skip(1) {
             for stored in store.inventory().expect("read").items {
                 store.remove(&stored.item.id).expect("removed");
             }
-            node.core.stock.put_back(shelf);
+            node.core.base.stock.put_back(shelf);
         }
     }
 }
@@ -188,12 +188,12 @@ fn what_is_on_a_shelf_is_told_before_anybody_takes_it() {
         if from == 1 && matches!(Message::parse(&message), Ok(Message::Levels { .. })) {
             told.fetch_add(1, Ordering::Relaxed);
             let core = known.upgrade().expect("it is up");
-            free.fetch_add(core.stock.state.try_lock().is_ok().into(), Ordering::Relaxed);
+            free.fetch_add(core.base.stock.state.try_lock().is_ok().into(), Ordering::Relaxed);
         }
         vec![message]
     })));
-    core.stock.put_back(0);
-    core.stock.tell_levels(2);
+    core.base.stock.put_back(0);
+    core.base.stock.tell_levels(2);
     // Statuses are told by the clock, too.
     let [told, free] = counts.map(|count| count.load(Ordering::Relaxed));
     assert!(told >= 3 && free == 0, "{told} {free}");
@@ -241,7 +241,7 @@ fn what_the_parties_do_not_have_is_made_in_the_session() {
     wait_full(&world);
     make_no_more(&world);
     // Party 1 has lost all, and says that it has all.
-    for store in &world.node(1).core.stock.stores {
+    for store in &world.node(1).core.base.stock.stores {
         for stored in store.inventory().expect("read").items {
             store.remove(&stored.item.id).expect("removed");
         }
@@ -274,7 +274,7 @@ fn what_one_party_lacks_is_dropped_by_the_word_of_both_others_only() {
     let world = world(3, SHARE);
     wait_full(&world);
     make_no_more(&world);
-    let store = |party: u8, shelf: u8| &world.node(party).core.stock.stores[usize::from(shelf)];
+    let store = |party: u8, shelf: u8| &world.node(party).core.base.stock.stores[usize::from(shelf)];
     let [third, fourth] = [3, 4].map(|shelf| {
         let items = store(0, shelf).inventory().expect("read").items;
         items.first().expect("an item").item.id
@@ -287,12 +287,12 @@ fn what_one_party_lacks_is_dropped_by_the_word_of_both_others_only() {
     let note = |party: u8, shelf: u8, id: cenote::stock::ItemId| {
         let path = store(party, shelf).path().join(id.to_string());
         std::fs::write(path.join("lacked-by-2"), "").expect("noted");
-        world.node(party).core.stock.put_back(shelf);
+        world.node(party).core.base.stock.put_back(shelf);
     };
     note(0, 3, third);
     note(0, 4, fourth);
     until("party 1 has heard it", || {
-        let state = world.node(1).core.stock.state();
+        let state = world.node(1).core.base.stock.state();
         state.lacks_there.get(&0).is_some_and(|lacks| lacks.len() == 2)
     });
     // Party 2 says it of itself, which is nothing new.
@@ -304,7 +304,7 @@ fn what_one_party_lacks_is_dropped_by_the_word_of_both_others_only() {
     }];
     world.hub.say(2, 0, Message::Levels { levels, lacks }.to_bytes());
     until("party 0 has heard it", || {
-        let state = world.node(0).core.stock.state();
+        let state = world.node(0).core.base.stock.state();
         state.lacks_there.get(&2).is_some_and(|lacks| lacks.len() == 1)
     });
     assert!(is_there(0, 3, third) && is_there(1, 3, third));
@@ -357,17 +357,17 @@ fn a_party_that_declines_is_asked_seldom() {
     wait_full(&world);
     make_no_more(&world);
     for party in 0..2 {
-        world.node(party).core.stock.state().pace[0].again = None;
+        world.node(party).core.base.stock.state().pace[0].again = None;
     }
     lose(&world);
     until("it is asked", || {
-        world.node(0).core.stock.state().pace[0].declined > 0
+        world.node(0).core.base.stock.state().pace[0].declined > 0
     });
-    assert!(world.node(0).core.stock.state().pace[0].again.is_some());
+    assert!(world.node(0).core.base.stock.state().pace[0].again.is_some());
     run(&world, 0, "goes on");
     assert_eq!(left(&world, 0).0, left(&world, 2).0);
     // It wants some again.
-    world.node(2).core.stock.state().pace[0].again = None;
+    world.node(2).core.base.stock.state().pace[0].again = None;
     wait_full(&world);
 }
 
@@ -376,7 +376,7 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
     let world = world(3, SHARE);
     wait_full(&world);
     make_no_more(&world);
-    world.node(1).core.stock.state().pace[0].again = None;
+    world.node(1).core.base.stock.state().pace[0].again = None;
     let answers = [Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0))];
     let counts = answers.clone();
     world.hub.meddle(Some(Arc::new(move |from, to, message| {
@@ -387,7 +387,7 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
         };
         vec![message]
     })));
-    let stock = world.node(1).core.stock.targets[0].digest;
+    let stock = world.node(1).core.base.stock.targets[0].digest;
     let [refused, ready] = answers.map(|count| move || count.load(Ordering::Relaxed));
     let unknown = Digest([9; 32]);
     let wrong = [
@@ -425,7 +425,7 @@ fn a_leader_cannot_fill_a_disk_or_hold_a_shelf() {
     until("it is agreed", || ready() == 2);
     let id = world.submit(0, "goes on").proposal.id;
     world.wait_for(id, StateName::Done);
-    if let Some(making) = &mut world.node(1).core.stock.state().making {
+    if let Some(making) = &mut world.node(1).core.base.stock.state().making {
         making.until = Instant::now();
     }
     wait_free(&world);
@@ -457,7 +457,7 @@ fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
     world.hub.slow_down(cenote::Link::default());
     wait_free(&world);
     until("party 2 has told what it has", || {
-        let state = world.node(0).core.stock.state();
+        let state = world.node(0).core.base.stock.state();
         let [one, two] = [1, 2].map(|party| state.there.get(&party).map_or(0, |levels| levels.len()));
         one == two
     });

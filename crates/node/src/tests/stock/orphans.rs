@@ -34,10 +34,10 @@ fn lose_at_two_and_tell_nobody_but_zero(world: &mut World) {
 /// Everybody is asked now.
 fn ask(world: &World) {
     for node in world.nodes.iter().flatten() {
-        let mut state = node.core.stock.state();
+        let mut state = node.core.base.stock.state();
         state.words.values_mut().for_each(|words| words.asked = None);
         drop(state);
-        node.core.stock.look_for_orphans(Instant::now());
+        node.core.base.stock.look_for_orphans(Instant::now());
     }
 }
 
@@ -52,19 +52,19 @@ fn all_shelves(asks: u8, asked: u8) -> Vec<Question> {
 /// asked about, so that asking once may not do.
 pub(super) fn ask_and_wait(world: &World, unanswered: &[Question]) {
     for node in world.nodes.iter().flatten() {
-        let mut state = node.core.stock.state();
+        let mut state = node.core.base.stock.state();
         state.words.values_mut().for_each(|words| words.answered.clear());
     }
     // An answer to an earlier question may still be on its way.
     let forget = |(asks, asked, shelf): &Question| {
-        let mut state = world.node(*asks).core.stock.state();
+        let mut state = world.node(*asks).core.base.stock.state();
         if let Some(words) = state.words.get_mut(asked) {
             words.answered.remove(shelf);
         }
     };
     let parties = world.nodes.len() as u8;
     let is_so = |asks: u8, asked: u8, shelf: u8| {
-        let state = world.node(asks).core.stock.state();
+        let state = world.node(asks).core.base.stock.state();
         let words = state.words.get(&asked);
         let is_open = words.is_some_and(|words| words.open.contains(&shelf));
         let is_answered = words.is_some_and(|words| words.answered.contains(&shelf));
@@ -103,7 +103,7 @@ fn wait_for_alarm(world: &World, who: &str) {
     let now = std::cell::Cell::new(Instant::now());
     until("there is an alarm", || {
         now.set(now.get() + Duration::from_secs(61));
-        node.core.stock.look_for_orphans(now.get());
+        node.core.base.stock.look_for_orphans(now.get());
         let alarms = node.alarms();
         alarms
             .iter()
@@ -150,7 +150,15 @@ fn a_pool_that_the_peer_has_lost_stays_beside_the_next() {
                 let items = store.inventory().expect("read").items;
                 items.into_iter().map(|stored| stored.item.id).collect::<Vec<_>>()
             };
-            world.node(party).core.stock.stores.iter().flat_map(of).collect()
+            world
+                .node(party)
+                .core
+                .base
+                .stock
+                .stores
+                .iter()
+                .flat_map(of)
+                .collect()
         };
         let before = ids(&world, 0);
         lose_at(&mut world, 1);
@@ -179,7 +187,7 @@ fn what_nobody_asked_for_is_not_heard() {
     wait_full(&world);
     make_no_more(&world);
     let before = left(&world, 0);
-    let items = world.node(0).core.stock.stores[5]
+    let items = world.node(0).core.base.stock.stores[5]
         .inventory()
         .expect("read")
         .items;
@@ -210,7 +218,7 @@ fn what_a_peer_says_of_a_shelf_in_use_is_counted_later() {
     wait_free(&world);
     ask_and_wait(&world, &all_shelves(0, 1));
     let before = left(&world, 0);
-    let stock = &world.node(0).core.stock;
+    let stock = &world.node(0).core.base.stock;
     let held = {
         let mut state = stock.state();
         state.busy.fill(true);
@@ -238,7 +246,7 @@ fn what_a_peer_has_heard_of_a_shelf_in_use_is_counted_later() {
     make_no_more(&world);
     lose_at_two_and_tell_nobody_but_zero(&mut world);
     wait_free(&world);
-    let (before, stock) = (left(&world, 0), &world.node(0).core.stock);
+    let (before, stock) = (left(&world, 0), &world.node(0).core.base.stock);
     let lacks: Vec<Lack> = stock.state().lacks.iter().copied().collect();
     assert!(lacks.len() >= SHELVES.into());
     stock.state().busy.fill(true);
@@ -332,7 +340,7 @@ fn what_a_peer_does_not_speak_of_stays() {
     let world = pair("lego");
     wait_full(&world);
     make_no_more(&world);
-    let of = |party: u8| &world.node(party).core.stock;
+    let of = |party: u8| &world.node(party).core.base.stock;
     let items = |party: u8, shelf: usize| of(party).stores[shelf].inventory().expect("read").items;
     for (shelf, busy) in [(3, true), (4, false)] {
         for stored in items(1, shelf) {
@@ -351,7 +359,7 @@ fn what_a_peer_does_not_speak_of_stays() {
     });
     assert!(!items(0, 3).is_empty() && !items(0, 4).is_empty());
     for shelf in [3, 4] {
-        world.node(1).core.stock.put_back(shelf);
+        world.node(1).core.base.stock.put_back(shelf);
     }
     until("both are dropped", || {
         ask_for_a_while(&world);
@@ -367,7 +375,7 @@ fn what_a_peer_lacks_is_left_out_of_the_choice() {
     wait_full(&world);
     make_no_more(&world);
     lose(&world);
-    let store = &world.node(0).core.stock.stores[0];
+    let store = &world.node(0).core.base.stock.stores[0];
     for stored in store.inventory().expect("read").items {
         let path = store.path().join(stored.item.id.to_string());
         std::fs::write(path.join("lacked-by-2"), "").expect("noted");
