@@ -49,7 +49,9 @@ impl Jobs {
         let me = self.settings.me;
         self.database
             .begin_write(Flush::Now, move |transaction| {
-                tries::clear(transaction, tried)?;
+                if let Some(run) = tries::last_run(transaction.connection(), tried)? {
+                    tries::drop_run(transaction, run)?;
+                }
                 tries::hold(transaction, me, tried, parties, peer)?;
                 transaction.audit(now, &event)
             })?

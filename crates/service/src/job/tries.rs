@@ -111,16 +111,6 @@ pub(super) fn last_run(connection: &mut Connection, tried: Tried) -> Result<Opti
     row.map(|row| row.integer(0)).transpose()
 }
 
-/// Takes what is on record of a session's last run from it, but for what a check has found.
-pub(super) fn clear(transaction: &mut Transaction<'_>, tried: Tried) -> Result<()> {
-    transaction.run(
-        "DELETE FROM unsettled WHERE session = $1 AND grave = 0 AND bits IS NULL
-         AND began = (SELECT MAX(began) FROM unsettled WHERE session = $1 AND grave = 0)",
-        &[Value::from(tried.to_string())],
-    )?;
-    Ok(())
-}
-
 /// Holds something grave against `peer`, which was found by its number, or against all others of so many parties.
 pub(super) fn hold(
     transaction: &mut Transaction<'_>,
