@@ -9,7 +9,7 @@ use crate::Block512;
 const PART: usize = 4;
 
 /// Adds all inputs, times the coefficients whose products are given, to a group's sums. A product is looked up within a register,
-/// for each half of a symbol.
+/// for each half of a symbol. In builds with debug assertions closures of `map` are not inlined.
 #[target_feature(enable = "avx2")]
 pub(super) fn add_products(inputs: &[Block512], products: &[Products], sums: &mut [Block512; GROUP]) {
     let low = _mm256_set1_epi8(0x0f);
@@ -17,15 +17,14 @@ pub(super) fn add_products(inputs: &[Block512], products: &[Products], sums: &mu
         let mut totals: [[__m256i; 2]; PART] = bytemuck::cast(*sums);
         for (&input, products) in inputs.iter().zip(products) {
             let halves: [__m256i; 2] = bytemuck::cast(input);
-            let nibbles = halves.map(|half| {
-                [
-                    _mm256_and_si256(half, low),
-                    _mm256_and_si256(_mm256_srli_epi64::<4>(half), low),
-                ]
-            });
-            for (total, tables) in totals.iter_mut().zip(&products[PART * part..]) {
-                let [of_low, of_high] =
-                    tables.map(|table| _mm256_broadcastsi128_si256(bytemuck::cast(table)));
+            let mut nibbles = [[low; 2]; 2];
+            for (half, [of_low, of_high]) in halves.into_iter().zip(&mut nibbles) {
+                *of_low = _mm256_and_si256(half, low);
+                *of_high = _mm256_and_si256(_mm256_srli_epi64::<4>(half), low);
+            }
+            for (total, [of_low, of_high]) in totals.iter_mut().zip(&products[PART * part..]) {
+                let of_low = _mm256_broadcastsi128_si256(bytemuck::cast(*of_low));
+                let of_high = _mm256_broadcastsi128_si256(bytemuck::cast(*of_high));
                 for (total, [low, high]) in total.iter_mut().zip(nibbles) {
                     let product = _mm256_xor_si256(
                         _mm256_shuffle_epi8(of_low, low),
