@@ -2,6 +2,7 @@
 
 mod alarms;
 mod attacks;
+mod cheats;
 mod faults;
 mod interleavings;
 mod kept;

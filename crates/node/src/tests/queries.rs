@@ -12,7 +12,7 @@ use super::world::{ALL, NONE, World, person, until, with_data, with_values};
 use crate::message::Message;
 
 /// The sum of what customers of both banks owe, for these parties, of the tables of parties 0 and 1.
-fn text(parties: u8, to: &str) -> String {
+pub(super) fn text(parties: u8, to: &str) -> String {
     let protocol = if parties == 2 { "authenticated" } else { "three" };
     let table = |party: u8| {
         format!(
@@ -39,14 +39,14 @@ fn submission(job: String, key: &str) -> Submission {
 }
 
 /// Gives both banks their tables.
-fn stock_tables(world: &World) {
+pub(super) fn stock_tables(world: &World) {
     for (party, rows) in [(0, "1,100\n2,30\n5,7\n"), (1, "5,1000\n1,4\n6,9\n")] {
         let path = world.path(party).join(format!("data/bank_{party}.csv"));
         std::fs::write(path, format!("id,owed\n{rows}")).expect("written");
     }
 }
 
-fn submit(world: &World, job: String, key: &str) -> JobId {
+pub(super) fn submit(world: &World, job: String, key: &str) -> JobId {
     let job = world.node(0).submit(submission(job, key), person());
     job.expect("submitted").proposal.id
 }

@@ -18,10 +18,10 @@ const VIEWS: u16 = 0x30c;
 
 /// What party 2 has done, a session each.
 #[derive(Clone, Default)]
-struct Tries(Arc<Mutex<Vec<Adversary>>>);
+pub(super) struct Tries(Arc<Mutex<Vec<Adversary>>>);
 
 impl Tries {
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         let all = self.0.lock().expect("no panic");
         all.iter().filter(|adversary| adversary.deviations() > 0).count()
     }
@@ -29,7 +29,7 @@ impl Tries {
 
 /// How party 2 spoils a message.
 #[derive(Clone)]
-enum How {
+pub(super) enum How {
     /// It lies.
     Flips,
     /// It does not send it, and is gone.
@@ -39,7 +39,7 @@ enum How {
 }
 
 /// Party 2 spoils the first message of this step in each session of a job so.
-fn spoil(world: &World, code: u16, how: How) -> Tries {
+pub(super) fn spoil(world: &World, code: u16, how: How) -> Tries {
     let tries = Tries::default();
     let all = tries.clone();
     world
@@ -76,7 +76,7 @@ fn spoil(world: &World, code: u16, how: How) -> Tries {
 }
 
 /// Party 2 proposes a job and approves it, whatever it has on record itself.
-fn propose(world: &World, key: &str) -> JobId {
+pub(super) fn propose(world: &World, key: &str) -> JobId {
     world.settle(2);
     submit_approved(world, 2, key, &[])
 }
@@ -90,26 +90,26 @@ fn submit_approved(world: &World, party: u8, key: &str, data: &[(&str, &str)]) -
 }
 
 /// Waits until a job that party 2 has proposed is known to the others, whose rules have decided by then or leave it to a person.
-fn wait_known(world: &World, id: JobId) {
+pub(super) fn wait_known(world: &World, id: JobId) {
     for party in 0..2 {
         until("it is known", || world.node(party).jobs().get(id).is_ok());
     }
 }
 
 /// Whether a party has decided on a job.
-fn has_decided(world: &World, party: u8, id: JobId) -> bool {
+pub(super) fn has_decided(world: &World, party: u8, id: JobId) -> bool {
     world.job(party, id).decisions[usize::from(party)].is_some()
 }
 
-fn is_alarmed(world: &World, party: u8, of: &str) -> bool {
+pub(super) fn is_alarmed(world: &World, party: u8, of: &str) -> bool {
     let alarms = world.node(party).alarms();
     let mut unsettled = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Unsettled);
     unsettled.any(|alarm| alarm.text.contains(of))
 }
 
-fn wait_idle(world: &World) {
+pub(super) fn wait_idle(world: &World) {
     until("nothing runs", || {
-        (0..3).all(|party| world.node(party).running().is_empty())
+        world.nodes.iter().flatten().all(|node| node.running().is_empty())
     });
 }
 

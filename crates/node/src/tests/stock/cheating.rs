@@ -5,15 +5,16 @@ use cenote_service::job::FailKind;
 use cenote_testkit::{Adversary, Perturbation, Target as Position};
 
 use super::*;
+use crate::message::LEADER;
 
-/// Party 2 flips a bit of the first message of this step in sessions whose names begin so.
-fn cheat(world: &World, session: &'static str, code: u16) -> (Adversary, Arc<AtomicU64>) {
+/// Flips a bit of a party's first message of this step in sessions whose names begin so.
+fn cheat(world: &World, cheating: u8, session: &'static str, code: u16) -> (Adversary, Arc<AtomicU64>) {
     let step = Step { code, name: "some" };
     let adversary = Adversary::new(Position::step(step), Perturbation::FlipBit { byte: 0, bit: 0 });
     let (cheater, sessions) = (adversary.clone(), Arc::new(AtomicU64::new(0)));
     let count = Arc::clone(&sessions);
     world.hub.spoil(Some(Arc::new(move |name, party, connections| {
-        if !name.starts_with(session) || party != 2 {
+        if !name.starts_with(session) || party != cheating {
             return connections;
         }
         count.fetch_add(1, Ordering::Relaxed);
@@ -46,7 +47,7 @@ fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
     make_no_more(&world);
     let before = left(&world, 0);
     // "evaluate AND layer" of protocol three.
-    let (adversary, sessions) = cheat(&world, "job ", 0x30a);
+    let (adversary, sessions) = cheat(&world, 2, "job ", 0x30a);
     let id = world.submit(0, "cheated").proposal.id;
     world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
     wait_free(&world);
@@ -72,7 +73,7 @@ fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
     let mut world = world(3, SHARE);
     wait_full(&world);
     // "multiply triples" of protocol three.
-    let (adversary, sessions) = cheat(&world, "stock ", 0x305);
+    let (adversary, sessions) = cheat(&world, 2, "stock ", 0x305);
     lose(&world);
     until("there is an alarm", || (0..2).any(|party| alarmed(&world, party)));
     assert_eq!(adversary.deviations(), 1);
@@ -100,4 +101,50 @@ fn a_cheater_in_the_making_is_caught_and_has_no_second_try() {
     world.settle_all();
     wait_full(&world);
     run(&world, 0, "goes on");
+}
+
+/// Whoever leads asks for stock of each kind: none is made with it.
+#[test]
+fn a_caught_leader_gets_no_stock_of_another_kind() {
+    let world = World::with(3, ALL, |settings| {
+        wants(settings, "three", SHARE);
+        let of_first = settings.stock.targets[0].clone();
+        let kind = StockKind::new(Protocol::named("three").expect("a protocol"), 2 * JOB);
+        settings.stock.targets.push(StockTarget {
+            kind: kind.expect("a kind"),
+            ands: 2 * of_first.ands,
+            ..of_first
+        });
+    });
+    let are_full = |node: &crate::Node| {
+        let all = node.stock();
+        all.len() == 2
+            && all
+                .iter()
+                .all(|stock| stock.amount == stock.target && !stock.making)
+    };
+    until_within(3 * PATIENCE, "the stock is full", || {
+        world.nodes.iter().flatten().all(are_full)
+    });
+    let (adversary, sessions) = cheat(&world, LEADER, "stock ", 0x305);
+    lose(&world);
+    let caught = |party: u8| world.node(party).core.base.against.caught_among(3).is_some();
+    until("it is caught", || (1..3).any(caught));
+    assert_eq!(adversary.deviations(), 1);
+    let catcher = (1..3).find(|party| caught(*party)).expect("one has caught it");
+    let stock = &world.node(catcher).core.base.stock;
+    until("nothing is made", || stock.state().making.is_none());
+    for (number, target) in (0..).zip(&stock.targets) {
+        let shelf = (0..SHELVES).find(|shelf| stock.state().here[usize::from(*shelf)][number].bulk == 0);
+        let run = JobId::of(LEADER, [number as u8; 15]);
+        stock.hear_make(LEADER, run, target.digest, shelf.expect("an empty shelf"), 1);
+        assert!(stock.state().making.is_none(), "kind {number}");
+    }
+    let begun = sessions.load(Ordering::Relaxed);
+    world.hub.spoil(None);
+    world.settle_all();
+    until_within(3 * PATIENCE, "the stock is full again", || {
+        world.nodes.iter().flatten().all(are_full)
+    });
+    assert_eq!(begun, 1, "the leader had one try");
 }
