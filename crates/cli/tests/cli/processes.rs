@@ -53,7 +53,7 @@ fn a_killed_party_is_told_as_the_cause() {
 
 #[test]
 fn a_silent_party_is_named_within_the_timeout() {
-    let (_folder, run) = long_run(12, &["--json"]);
+    let (_folder, run) = long_run(6, &["--json"]);
     let parties = computing(run.id());
     kill(parties[2].id, "-STOP");
     let stopped = Instant::now();

@@ -13,7 +13,7 @@ use crate::world::{World, paths};
 /// Long enough that no machine is done before it is stopped.
 const LONG_THREE: &str = "circuit = \"lib:mult64\"\nlanes = 1000000";
 const LONG_LEGO: &str = "circuit = \"lib:mult64\"\nlanes = 300";
-const LONG_JIMU: &str = "circuit = \"lib:mult64\"\nlanes = 1500";
+const LONG_JIMU: &str = "circuit = \"lib:mult64\"\nlanes = 300";
 
 /// A job that takes as long, all of whose parties are on this machine.
 fn long_job(folder: &Path, protocol: &str) -> PathBuf {
@@ -74,15 +74,15 @@ fn ended(child: Child, log: std::thread::JoinHandle<String>) -> Ended {
     ended
 }
 
-/// Stops `victim` among the parties at the moment, by each signal, and sees what it and the others say.
-fn stop_one<const N: usize>(world: &World<N>, start: impl Fn(usize) -> Child, victim: usize, moment: Moment) {
-    for signal in signals() {
-        let stopped = stop_by(signal, world, &start, victim, moment);
+/// Stops one after another of these parties, each at its moment, by the signals in turn, and sees what it and the others say.
+fn stop_each<const N: usize>(world: &World<N>, start: impl Fn(usize) -> Child, victims: &[(usize, Moment)]) {
+    for ((victim, moment), signal) in victims.iter().zip(signals().into_iter().cycle()) {
+        let stopped = stop_by(signal, world, &start, *victim, *moment);
         assert!(stopped, "the parties were done before the signal");
     }
 }
 
-/// The same by one signal. Says `false` if a party was done before the signal came.
+/// Stops a party by a signal. Says `false` if a party was done before the signal came.
 fn stop_by<const N: usize>(
     (signal, name): (&str, &str),
     world: &World<N>,
@@ -121,36 +121,32 @@ fn stop_by<const N: usize>(
 fn a_stopped_party_of_three_tells_its_peers() {
     let world = World::three();
     let jobs = world.jobs([LONG_THREE; 3]);
-    for (victim, moment) in [
+    let victims = [
         (0, Moment::Start),
         (1, Moment::Sent(300_000)),
         (2, Moment::Sent(3_000_000)),
-    ] {
-        stop_one(
-            &world,
-            |party| world.start(party, &jobs[party], &["-v"]),
-            victim,
-            moment,
-        );
-    }
+    ];
+    stop_each(
+        &world,
+        |party| world.start(party, &jobs[party], &["-v"]),
+        &victims,
+    );
 }
 
 #[test]
 fn a_stopped_party_of_two_tells_its_peer() {
     let world = World::two();
     let jobs = world.jobs([LONG_LEGO; 2]);
-    for (victim, moment) in [
+    let victims = [
         (0, Moment::Start),
         (0, Moment::Sent(3_000_000)),
         (1, Moment::Sent(60_000)),
-    ] {
-        stop_one(
-            &world,
-            |party| world.start(party, &jobs[party], &["-v"]),
-            victim,
-            moment,
-        );
-    }
+    ];
+    stop_each(
+        &world,
+        |party| world.start(party, &jobs[party], &["-v"]),
+        &victims,
+    );
 }
 
 /// While it fills its pool, and while it computes.
@@ -158,19 +154,17 @@ fn a_stopped_party_of_two_tells_its_peer() {
 fn a_stopped_party_over_a_pool_tells_its_peer() {
     let world = World::two();
     let jobs = world.jobs_of("jimu", [LONG_JIMU; 2]);
-    for (victim, moment) in [
+    let victims = [
         (0, Moment::Start),
         (0, Moment::Sent(3_000_000)),
         (1, Moment::Sent(60_000)),
         (1, Moment::Sent(300_000)),
-    ] {
-        stop_one(
-            &world,
-            |party| world.start(party, &jobs[party], &["-v"]),
-            victim,
-            moment,
-        );
-    }
+    ];
+    stop_each(
+        &world,
+        |party| world.start(party, &jobs[party], &["-v"]),
+        &victims,
+    );
 }
 
 /// A party that has not met its peers has nobody to tell.
@@ -209,20 +203,18 @@ fn stopping_the_making_of_stock_tells_the_peers() {
     let three = World::three();
     three.add_stock();
     let jobs = three.jobs([LONG_THREE; 3]);
-    stop_one(
+    stop_each(
         &three,
         |party| three.start_stock(party, &jobs[party], &["-v", "--runs", "3"]),
-        1,
-        Moment::Sent(3_000_000),
+        &[(1, Moment::Sent(3_000_000)); 2],
     );
     let two = World::two();
     two.add_stock();
     let jobs = two.jobs([LONG_LEGO; 2]);
-    stop_one(
+    stop_each(
         &two,
         |party| two.start_stock(party, &jobs[party], &["-v"]),
-        1,
-        Moment::Sent(60_000),
+        &[(1, Moment::Sent(60_000)); 2],
     );
 }
 
@@ -234,7 +226,7 @@ const RUNS: u64 = 8;
 fn stock_outlives_a_stopped_job() {
     let world = World::two();
     world.add_stock();
-    let jobs = world.jobs(["circuit = \"lib:mult64\"\nlanes = 20"; 2]);
+    let jobs = world.jobs(["circuit = \"lib:mult64\"\nlanes = 10"; 2]);
     for ended in world.make_stock(&jobs, &["--runs", &RUNS.to_string()]) {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
@@ -283,17 +275,16 @@ fn computing(protocol: &str, more: &[&str]) -> (tempfile::TempDir, Child, Vec<Pr
 
 #[test]
 fn a_stopped_run_ends_all_its_parties() {
-    for protocol in ["three", "lego", "jimu"] {
-        for (signal, name) in signals() {
-            let (folder, run, parties) = computing(protocol, &[]);
-            kill(run.id(), signal);
-            let ended = finish(run);
-            let told = format!("error: stopped by its operator ({name}): all parties were told to end");
-            ended.failed(7, &[&told]);
-            assert_eq!(without_waits(&ended.stderr).len(), 2, "{}", ended.stderr);
-            assert!(!parties.iter().any(|party| party.alive()));
-            assert!(!folder.path().join("product.csv").exists());
-        }
+    let protocols = ["three", "lego", "jimu"];
+    for (protocol, (signal, name)) in protocols.into_iter().zip(signals().into_iter().cycle()) {
+        let (folder, run, parties) = computing(protocol, &[]);
+        kill(run.id(), signal);
+        let ended = finish(run);
+        let told = format!("error: stopped by its operator ({name}): all parties were told to end");
+        ended.failed(7, &[&told]);
+        assert_eq!(without_waits(&ended.stderr).len(), 2, "{}", ended.stderr);
+        assert!(!parties.iter().any(|party| party.alive()));
+        assert!(!folder.path().join("product.csv").exists());
     }
 }
 

@@ -19,8 +19,8 @@ const STOCKED: &str = "circuit = \"lib:mult64\"\nlanes = 80000";
 /// that, which so learns only from what they tell each other that it waits for the wrong one.
 fn halt_one(world: &World<3>, start: impl Fn(usize) -> Child, victim: usize) {
     let (patient, hasty) = ((victim + 2) % 3, (victim + 1) % 3);
-    world.waits(patient, 40);
-    world.waits(hasty, 12);
+    world.waits(patient, 20);
+    world.waits(hasty, 6);
     let mut parties: Vec<Child> = (0..3).map(start).collect();
     wait_until("the work", || written(parties[victim].id()) > 3_000_000);
     kill(parties[victim].id(), "-STOP");

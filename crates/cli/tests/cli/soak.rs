@@ -10,7 +10,15 @@ fn every_protocol_computes_a_stream() {
     for protocol in cenote::Protocol::all() {
         let file = folder.path().join(protocol.name());
         let ended = run(cenote()
-            .args(["soak", "--minutes", "0.01", "--largest", "1K", "--every", "0.001"])
+            .args([
+                "soak",
+                "--minutes",
+                "0.01",
+                "--largest",
+                "200",
+                "--every",
+                "0.001",
+            ])
             .args([
                 "--transport",
                 "tcp",
