@@ -36,9 +36,9 @@ fn a_limit_that_is_kept_refuses_nothing() {
     for (protocol, circuit, lanes) in [
         ("lego", "add8", 3),
         ("jimu", "add8", 3),
-        ("jimu", "mult32", 100),
+        ("jimu", "mult32", 400),
         ("authenticated", "add8", 3),
-        ("authenticated", "mult32", 100),
+        ("authenticated", "mult32", 400),
     ] {
         let job = write(folder.path(), "job.toml", &job(protocol, circuit, lanes));
         let report = run(cenote().arg("run").arg(&job).args(["--memory", "2000", "--json"])).json();

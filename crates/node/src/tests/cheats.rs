@@ -1,18 +1,12 @@
 //! Cheating, from the message that is changed to what a service's operator is told, and what else it does.
 
-use cenote_service::job::{FailKind, JobId, State, StateName};
+use cenote_service::job::{State, StateName};
 use cenote_service::live::{Live, Submission};
 
 use super::queries;
 use super::unsettled::{How, has_decided, is_alarmed, propose, spoil, wait_idle, wait_known};
 use super::world::{ALL, World, person, until};
 use crate::compiled::tests::bundle;
-
-/// Whether a job is over at a party.
-fn ended(world: &World, party: u8, id: JobId) -> bool {
-    let job = world.node(party).jobs().get(id);
-    job.is_ok_and(|job| !job.state.name().is_open())
-}
 
 #[test]
 fn a_query_with_a_cheater_gives_no_answer_and_is_held_against_it() {
@@ -23,7 +17,7 @@ fn a_query_with_a_cheater_gives_no_answer_and_is_held_against_it() {
     let tries = spoil(&world, 0x30a, How::Flips);
     let id = queries::submit(&world, text.clone(), "cheated");
     for party in 0..3 {
-        until("it is over", || ended(&world, party, id));
+        until("it is over", || world.is_over(party, id));
         assert!(matches!(world.job(party, id).state, State::Failed(_)));
         world
             .node(party)
@@ -32,8 +26,9 @@ fn a_query_with_a_cheater_gives_no_answer_and_is_held_against_it() {
     }
     wait_idle(&world);
     assert_eq!(tries.count(), 1);
-    let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
-    let catcher = (0..2).find(|party| caught(*party)).expect("one has caught it");
+    let catcher = (0..2)
+        .find(|party| world.has_caught(*party, id))
+        .expect("one has caught it");
     until("an operator is told", || is_alarmed(&world, catcher, "deviated"));
     let next = queries::submit(&world, text.clone(), "no second try");
     wait_known(&world, next);
@@ -69,7 +64,7 @@ fn what_breaks_off_among_three_does_not_stop_jobs_of_two_others() {
     let job = world.node(1).submit(submission, person()).expect("submitted");
     let of_two = job.proposal.id;
     for party in 0..2 {
-        until("it is over", || ended(&world, party, of_two));
+        until("it is over", || world.is_over(party, of_two));
         assert_eq!(world.learnt(party, of_two), ["0x2a"]);
         assert!(!has_decided(&world, party, of_three));
     }

@@ -233,8 +233,9 @@ fn who_was_caught_has_no_second_try() {
     let id = propose(&world, "caught");
     world.wait_for(id, StateName::Failed);
     wait_idle(&world);
-    let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
-    let catcher = (0..2).find(|party| caught(*party)).expect("one has caught it");
+    let catcher = (0..2)
+        .find(|party| world.has_caught(*party, id))
+        .expect("one has caught it");
     until("an operator is told", || is_alarmed(&world, catcher, "deviated"));
     world.kill(catcher);
     world.start(catcher);
@@ -277,7 +278,7 @@ fn what_a_session_warns_of_reaches_the_operator() {
     let id = propose(&world, "warned");
     wait_known(&world, id);
     for party in 0..2 {
-        until("it is done", || !world.job(party, id).state.name().is_open());
+        until("it is done", || world.is_over(party, id));
         assert_eq!(world.job(party, id).state, State::Done);
         assert_eq!(world.learnt(party, id), ["0x2a"]);
         let warned = || {
@@ -311,9 +312,7 @@ fn who_is_gone_before_all_have_agreed_has_had_no_try() {
     let tries = spoil(&world, step::AGREE.code, How::HangsUp);
     let id = propose(&world, "early");
     for party in 0..2 {
-        until("it has failed", || {
-            world.node(party).jobs().get(id).is_ok() && !world.job(party, id).state.name().is_open()
-        });
+        until("it has failed", || world.is_over(party, id));
     }
     wait_idle(&world);
     assert_eq!(tries.count(), 1);
@@ -392,7 +391,7 @@ fn who_withholds_an_opening_has_had_a_try() {
     let id = propose(&world, "withheld");
     wait_known(&world, id);
     for party in 0..2 {
-        until("it is given up", || !world.job(party, id).state.name().is_open());
+        until("it is given up", || world.is_over(party, id));
         assert_eq!(world.job(party, id).state.name(), StateName::Failed);
     }
     gate.open();

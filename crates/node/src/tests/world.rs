@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cenote::Link;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Binding, JobId, Remote, Source, State, StateName};
+use cenote_service::job::{Binding, FailKind, JobId, Remote, Source, State, StateName};
 use cenote_service::live::{Approval, Live, Submission};
 use cenote_service::{Address, Error, Folder, Job, Timestamp};
 use tempfile::TempDir;
@@ -208,6 +208,17 @@ impl World {
 
     pub(crate) fn job(&self, party: u8, id: JobId) -> Job {
         self.node(party).jobs().get(id).expect("known")
+    }
+
+    /// Whether a job is over at a party.
+    pub(crate) fn is_over(&self, party: u8, id: JobId) -> bool {
+        let job = self.node(party).jobs().get(id);
+        job.is_ok_and(|job| !job.state.name().is_open())
+    }
+
+    /// Whether a check of a party's has failed in a job.
+    pub(crate) fn has_caught(&self, party: u8, id: JobId) -> bool {
+        matches!(self.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating)
     }
 
     /// Waits until the job has come into a state that `is` says, at all parties that are up.

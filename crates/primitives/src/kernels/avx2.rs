@@ -9,7 +9,7 @@ use crate::Block512;
 const PART: usize = 4;
 
 /// Adds all inputs, times the coefficients whose products are given, to a group's sums. A product is looked up within a register,
-/// for each half of a symbol. In builds with debug assertions closures of `map` are not inlined.
+/// for each half of a symbol. Loops, since test builds do not inline the closures of `map`.
 #[target_feature(enable = "avx2")]
 pub(super) fn add_products(inputs: &[Block512], products: &[Products], sums: &mut [Block512; GROUP]) {
     let low = _mm256_set1_epi8(0x0f);

@@ -1,7 +1,6 @@
 //! A party that cheats in a job from stock, or in the making.
 
 use cenote_net::{Label, Step};
-use cenote_service::job::FailKind;
 use cenote_testkit::{Adversary, Perturbation, Target as Position};
 
 use super::*;
@@ -52,7 +51,7 @@ fn a_cheater_in_a_job_from_stock_is_caught_and_the_job_is_not_run_again() {
     world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
     wait_free(&world);
     assert_eq!((adversary.deviations(), sessions.load(Ordering::Relaxed)), (1, 1));
-    let caught = |party: u8| matches!(world.job(party, id).state, State::Failed(failure) if failure.kind == FailKind::Cheating);
+    let caught = |party: u8| world.has_caught(party, id);
     assert!((0..3).any(caught), "{:?}", world.job(0, id).state);
     until("there is an alarm", || (0..3).any(|party| alarmed(&world, party)));
     let noted = |party: u8| caught(party) && noted_check(&world, party, Some(id)).is_some();
@@ -116,16 +115,7 @@ fn a_caught_leader_gets_no_stock_of_another_kind() {
             ..of_first
         });
     });
-    let are_full = |node: &crate::Node| {
-        let all = node.stock();
-        all.len() == 2
-            && all
-                .iter()
-                .all(|stock| stock.amount == stock.target && !stock.making)
-    };
-    until_within(3 * PATIENCE, "the stock is full", || {
-        world.nodes.iter().flatten().all(are_full)
-    });
+    wait_full(&world);
     let (adversary, sessions) = cheat(&world, LEADER, "stock ", 0x305);
     lose(&world);
     let caught = |party: u8| world.node(party).core.base.against.caught_among(3).is_some();
@@ -143,8 +133,6 @@ fn a_caught_leader_gets_no_stock_of_another_kind() {
     let begun = sessions.load(Ordering::Relaxed);
     world.hub.spoil(None);
     world.settle_all();
-    until_within(3 * PATIENCE, "the stock is full again", || {
-        world.nodes.iter().flatten().all(are_full)
-    });
+    wait_full(&world);
     assert_eq!(begun, 1, "the leader had one try");
 }

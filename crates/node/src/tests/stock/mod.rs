@@ -54,8 +54,8 @@ fn world(parties: u8, share: u64) -> World {
 
 fn wait_full(world: &World) {
     let is_full = |node: &crate::Node| {
-        let stock = &node.stock()[0];
-        stock.amount == stock.target && !stock.making
+        let mut kinds = node.stock().into_iter();
+        kinds.all(|stock| stock.amount == stock.target && !stock.making)
     };
     // It is made at a low priority.
     until_within(3 * PATIENCE, "the stock is full", || {
