@@ -260,7 +260,7 @@ pub(crate) enum Stock {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Which {
-    /// The names of the items to remove, or the first 8 digits or more of each
+    /// The names of the items to remove, or at least the first 8 digits of each
     pub(crate) items: Vec<String>,
     /// Remove the items that no job can use: they cannot be read here, or another party lacks them. If only one party has said so, the command asks first
     #[arg(long)]
@@ -333,7 +333,7 @@ pub(crate) enum Circuit {
         #[arg(long, value_enum, default_value_t = FormatName::Fashion)]
         format: FormatName,
     },
-    /// Write a circuit of the library, or list their names
+    /// Write a circuit of the library, or list the names of all
     Gen {
         /// The circuit's name; without it, all names are listed
         #[arg(requires = "output")]

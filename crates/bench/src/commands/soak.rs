@@ -26,7 +26,7 @@ pub(crate) struct Soak {
     /// The same, in minutes
     #[arg(long, value_name = "MINUTES", value_parser = minutes, conflicts_with = "hours")]
     minutes: Option<Duration>,
-    /// The seed of the random computations: the same seed, the same computations
+    /// The seed of the random computations: the same seed gives the same computations
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// About how many AND gates the largest computation has

@@ -14,7 +14,7 @@ pub(crate) enum Peer {
         reach: Reach,
         /// The party's number
         party: u8,
-        /// How often sessions had broken off when you looked, as the alarm says: if something else is on record by now, nothing is settled [default: show what is
+        /// How often sessions had broken off when you looked, as the alarm says; if the record has changed since, nothing is settled [default: show what is
         /// on record and settle it]
         #[arg(long)]
         times: Option<u64>,

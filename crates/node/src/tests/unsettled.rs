@@ -16,7 +16,7 @@ use super::world::{ALL, PATIENCE, World, person, until, with_data};
 /// "compare views of gates" of protocol three.
 const VIEWS: u16 = 0x30c;
 
-/// What party 2 has done, a session each.
+/// What a cheating party has done, a session each.
 #[derive(Clone, Default)]
 pub(super) struct Tries(Arc<Mutex<Vec<Adversary>>>);
 
@@ -27,11 +27,11 @@ impl Tries {
     }
 }
 
-/// How party 2 spoils a message.
+/// How a party spoils a message.
 #[derive(Clone)]
 pub(super) enum How {
-    /// It lies.
-    Flips,
+    /// A bit is wrong, so many hundredths of the message after its beginning.
+    Flips(usize),
     /// It does not send it, and is gone.
     HangsUp,
     /// It does not send it until the others have given up.
@@ -40,23 +40,30 @@ pub(super) enum How {
 
 /// Party 2 spoils the first message of this step in each session of a job so.
 pub(super) fn spoil(world: &World, code: u16, how: How) -> Tries {
+    spoil_by(world, 2, code, how)
+}
+
+/// The same of any party.
+pub(super) fn spoil_by(world: &World, cheating: u8, code: u16, how: How) -> Tries {
     let tries = Tries::default();
     let all = tries.clone();
     world
         .hub
         .spoil(Some(Arc::new(move |name, party, mut connections| {
-            if !name.starts_with("job ") || party != 2 {
+            if !name.starts_with("job ") || party != cheating {
                 return connections;
             }
             let gate = match &how {
                 How::Withholds(gate) => gate.clone(),
-                How::Flips | How::HangsUp => Gate::new(),
+                How::Flips(_) | How::HangsUp => Gate::new(),
             };
-            let what = match &how {
-                How::Flips => Perturbation::FlipBit { byte: 0, bit: 0 },
-                How::HangsUp | How::Withholds(_) => Perturbation::WithholdUntil(gate.clone()),
+            let adversary = match how {
+                How::Flips(hundredths) => flips(code, hundredths),
+                How::HangsUp | How::Withholds(_) => {
+                    let step = Step { code, name: "some" };
+                    Adversary::new(Position::step(step), Perturbation::WithholdUntil(gate.clone()))
+                }
             };
-            let adversary = Adversary::new(Position::step(Step { code, name: "some" }), what);
             all.0.lock().expect("no panic").push(adversary.clone());
             if matches!(how, How::HangsUp) {
                 let closers: Vec<Closer> = connections.iter_mut().map(|channel| channel.closer()).collect();
@@ -73,6 +80,18 @@ pub(super) fn spoil(world: &World, code: u16, how: How) -> Tries {
             connections.map(move |channel| Box::new(adversary.wrap(Label::from("some"), channel)))
         })));
     tries
+}
+
+/// Flips a bit of the first message of this step.
+fn flips(code: u16, hundredths: usize) -> Adversary {
+    let mut done = false;
+    Adversary::with(move |_, _, mut message| {
+        if message.step.code == code && !std::mem::replace(&mut done, true) {
+            let at = message.body.len() * hundredths / 100;
+            message.body[at] ^= 1;
+        }
+        vec![message]
+    })
 }
 
 /// Party 2 proposes a job and approves it, whatever it has on record itself.
@@ -229,7 +248,7 @@ fn what_rules_have_approved_does_not_begin_after_a_few_tries() {
 #[test]
 fn who_was_caught_has_no_second_try() {
     let mut world = World::new(3, ALL);
-    let tries = spoil(&world, VIEWS, How::Flips);
+    let tries = spoil(&world, VIEWS, How::Flips(0));
     let id = propose(&world, "caught");
     world.wait_for(id, StateName::Failed);
     wait_idle(&world);

@@ -28,7 +28,7 @@ pub(crate) struct Checks {
 /// The protocol except for its checks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Service {
-    /// The probability that a wrong output ever passes is at most 2 to the minus this
+    /// The probability that a wrong output ever passes is at most 2^-BITS
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     pub(crate) security: u32,
     /// Workers at each party
@@ -169,7 +169,7 @@ pub(crate) struct BenchRing {
     /// Use the channels of this many workers at each party
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
-    /// Bytes in a message; the protocol's have 32 to 64 KiB
+    /// Bytes in a message; the protocol's messages have 32 to 64 KiB
     #[arg(long, value_name = "BYTES", value_parser = message, default_value = "64Ki")]
     pub(crate) message: usize,
     /// About how many seconds to measure

@@ -17,7 +17,7 @@ use cenote_console::args::seconds;
 /// The protocol.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Two {
-    /// Bad buckets of one kind pass with probability at most 2 to the minus this
+    /// Bad buckets of one kind pass with probability at most 2^-BITS
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     security: u32,
     /// Workers at each party
@@ -79,7 +79,7 @@ pub(crate) struct BenchTables {
     /// The paper's circuits AES-128 and SHA-256, as files or lib:NAME
     #[arg(long, value_delimiter = ',', default_values = ["lib:aes128", "lib:sha256"])]
     pub(crate) circuit: Vec<String>,
-    /// Numbers of instances [default: those of the paper]
+    /// Numbers of instances [default: the paper's]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = count)]
     pub(crate) instances: Vec<u64>,
     /// Links, one after the other, separated by spaces: none, lan, wan, or RTT,RATE in ms and Gbit/s
@@ -99,7 +99,7 @@ pub(crate) struct BenchTables {
     /// Leave out rows that may need more bytes than this, such as 4Gi [default: three quarters of the free memory]
     #[arg(long, value_name = "BYTES", value_parser = quantity)]
     pub(crate) memory: Option<u64>,
-    /// Draw the speed over the paper's as a bar chart, into this SVG file
+    /// Draw the speed relative to the paper's as a bar chart, into this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(crate) struct OverPools {
     /// Fill pools, and run nothing
     #[arg(long, conflicts_with_all = ["circuit", "seconds"])]
     pub(crate) fill_only: bool,
-    /// The probability that a cheater ever gets through is at most about 2 to the minus this
+    /// The probability that a cheater ever gets through is at most about 2^-BITS
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=128), default_value_t = 40)]
     pub(crate) security: u32,
     #[command(flatten)]
@@ -138,7 +138,7 @@ pub(crate) struct BenchJimu {
     /// About how many seconds to run each circuit over the full pool
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
     pub(crate) seconds: Duration,
-    /// Also fill pools of as many gadgets for multiplexers, and run these with and without
+    /// Also fill pools of as many gadgets for multiplexers, and run multiplexers with and without them
     #[arg(long)]
     pub(crate) mux: bool,
     /// Gates made at once to replace drawn ones, such as 128Ki: a multiple of 64
@@ -156,7 +156,7 @@ pub(crate) struct BenchAuthenticated {
     /// Circuit files, lib:NAME, or muxN for a multiplexer of N bits, each with how many instances of it run side by side
     #[arg(long, value_name = "CIRCUIT=LANES", value_delimiter = ',', default_values_t = crate::authenticated::usual())]
     pub(crate) circuit: Vec<Load>,
-    /// About how long each circuit is run, all in (until two lots are made at least) and over the full pool
+    /// About how many seconds to run each circuit with leaky ANDs made as they are drawn (at least two lots), and over the full pool
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "5")]
     pub(crate) seconds: Duration,
     /// Leaky ANDs made at once: more of them suit links with long delays
@@ -165,10 +165,10 @@ pub(crate) struct BenchAuthenticated {
     /// Gates garbled at once
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "2Ki")]
     pub(crate) segment: u64,
-    /// Symbols of the difference in the OTs: the fewer, the fewer bytes and the more work
+    /// Symbols of the difference in the OTs: fewer symbols take fewer bytes and more work
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(16..=128), default_value_t = 24)]
     pub(crate) symbols: u32,
-    /// Where authenticated bits come from: softspoken, of some bytes each, or pcg, a generator that makes millions from thousands
+    /// Where authenticated bits come from: softspoken, at some bytes each, or pcg, a generator that makes millions from thousands
     #[arg(long, value_name = "SOURCE", default_value_t)]
     pub(crate) cot: Cot,
     #[command(flatten)]

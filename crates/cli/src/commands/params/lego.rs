@@ -12,7 +12,7 @@ use super::output::{Lines, Output, percent};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Lego {
-    /// A bad bucket of each kind passes with probability at most 2 to the minus this
+    /// A bad bucket of each kind passes with probability at most 2^-BITS
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// AND gates of one copy of the circuit; the default is AES-128 as in the paper's Table V
@@ -33,13 +33,13 @@ pub(crate) struct Lego {
     /// The largest share of the gates to check [default: 0.95, or 0.5 for --goal online]
     #[arg(long, value_name = "FRACTION")]
     most_checked: Option<f64>,
-    /// Check this set instead of searching: garbled gates in an AND bucket
+    /// Check given parameters instead of searching: garbled gates in an AND bucket
     #[arg(long, value_name = "SIZE", requires_all = ["p_gate", "p_auth"], conflicts_with_all = ["goal", "most_checked"])]
     beta: Option<u32>,
-    /// Checked set: the probability that a garbled gate is checked
+    /// With --beta: the probability that a garbled gate is checked
     #[arg(long, value_name = "PROBABILITY", requires = "beta")]
     p_gate: Option<f64>,
-    /// Checked set: the probability that an authenticator is checked
+    /// With --beta: the probability that an authenticator is checked
     #[arg(long, value_name = "PROBABILITY", requires = "beta")]
     p_auth: Option<f64>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct Lego {
 enum Goal {
     /// Bytes of preprocessing
     Bytes,
-    /// Work online: the smallest bucket
+    /// Online work: the smallest bucket
     Online,
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub(crate) struct Output {
     #[command(flatten)]
     pub(super) form: Form,
-    /// Also draw a plot, as .svg or .png by the file's name; this takes the program cenote-bench
+    /// Also draw a plot, as .svg or .png by the file's name; this needs the program cenote-bench
     #[arg(long, value_name = "FILE", value_parser = plot_file)]
     pub(super) plot: Option<PathBuf>,
 }

@@ -11,7 +11,7 @@ use super::output::{Lines, Output, percent};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Pool {
-    /// Any bucket is bad, over the pool's life, with probability at most 2 to the minus this
+    /// Over the pool's life, some bucket is bad with probability at most 2^-BITS
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// Gadgets in the pool
@@ -23,10 +23,10 @@ pub(crate) struct Pool {
     /// Which analysis of the error must meet --security
     #[arg(long, value_enum, default_value_t = GuardName::Paper)]
     guard: GuardName,
-    /// Check this set instead of searching: gadgets in a bucket
+    /// Check given parameters instead of searching: gadgets in a bucket
     #[arg(long, value_name = "SIZE", requires = "check_rate")]
     bucket: Option<u32>,
-    /// Checked set: the probability that a fresh gadget is checked (the paper's r_c)
+    /// With --bucket: the probability that a fresh gadget is checked (the paper's r_c)
     #[arg(long, value_name = "PROBABILITY", requires = "bucket")]
     check_rate: Option<f64>,
     /// The curve that --plot draws

@@ -14,7 +14,7 @@ use super::output::{Lines, Output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Three {
-    /// A wrong output passes, over the session's life, with probability at most 2 to the minus this
+    /// Over the session's life, a wrong output passes with probability at most 2^-BITS
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// How AND gates are verified
@@ -38,19 +38,19 @@ pub(crate) struct Three {
     /// Allow batches whose size is no power of two
     #[arg(long, conflicts_with = "n")]
     any_size: bool,
-    /// Check this set instead of searching: blocks of triples that leave a batch
+    /// Check given parameters instead of searching: blocks of checked triples that a batch gives
     #[arg(long, value_name = "BLOCKS", value_parser = quantity, requires = "b")]
     n: Option<u64>,
-    /// Checked set: bucket size
+    /// With --n: bucket size
     #[arg(long, value_name = "SIZE", requires = "n")]
     b: Option<u32>,
-    /// Checked set: blocks opened per subarray [default: the fewest allowed]
+    /// With --n: blocks opened per subarray [default: the fewest allowed]
     #[arg(long, value_name = "BLOCKS", requires = "n")]
     c: Option<u32>,
-    /// Checked set: subarrays per array [default: as many as fit the cache]
+    /// With --n: subarrays per array [default: as many as fit the cache]
     #[arg(long, value_name = "COUNT", value_parser = quantity, requires = "n")]
     l: Option<u64>,
-    /// Checked set: buckets of size B, the others being one larger [default: all]
+    /// With --n: how many buckets have size B; the others are one larger [default: all]
     #[arg(long, value_name = "BUCKETS", value_parser = quantity, requires = "n")]
     k: Option<u64>,
     /// The curve that --plot draws

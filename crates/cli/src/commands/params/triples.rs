@@ -11,7 +11,7 @@ use super::output::{Lines, Output};
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("size").args(["pool_size", "bucket"]).required(true).multiple(true)))]
 pub(crate) struct Triples {
-    /// Any triple is bad, over the pool's life, with probability at most 2 to the minus this
+    /// Over the pool's life, some triple is bad with probability at most 2^-BITS
     #[arg(long, value_name = "BITS", default_value_t = 40)]
     security: u32,
     /// Leaky triples in the pool; finds the smallest bucket

@@ -25,7 +25,7 @@ pub(crate) struct BenchService {
     /// Parties: 2 or 3
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     parties: u8,
-    /// The protocol [default: three of three parties, authenticated of two]
+    /// The protocol [default: three for three parties, authenticated for two]
     #[arg(long, value_name = "NAME")]
     protocol: Option<String>,
     /// How many jobs of one AES to time, one after the other
@@ -34,7 +34,7 @@ pub(crate) struct BenchService {
     /// How many small jobs to run side by side, for their rate
     #[arg(long, value_name = "N", default_value_t = 2000)]
     small: u64,
-    /// Their circuit, of the library, with two inputs x and y
+    /// The small jobs' circuit: one of the library, with two inputs x and y
     #[arg(long, value_name = "CIRCUIT", default_value = "lib:add8")]
     small_circuit: String,
     /// How many small jobs to keep in flight
@@ -52,7 +52,7 @@ pub(crate) struct BenchService {
     /// Wait until the stock is full before timing or killing
     #[arg(long)]
     stock: bool,
-    /// Instead of all this, run this many jobs, kill and restart parties meanwhile (SIGKILL), and check how each job ended
+    /// Instead of all this, run this many jobs while parties are killed (SIGKILL) and restarted, and check how each job ended
     #[arg(long, value_name = "N", value_parser = cenote::text::count)]
     kill: Option<u64>,
     /// About how many seconds between two kills
