@@ -1,5 +1,5 @@
 //! Building blocks of every protocol: 128-bit and 512-bit blocks, clear bit matrices, a counter-mode PRG, a
-//! polynomial MAC, the fields GF(2^128) and GF(2^8), BCH and Reed–Solomon codes, a tweakable hash, unbiased sampling and the bit-vector kernels.
+//! polynomial MAC, the fields GF(2^128), GF(2^64) and GF(2^8), BCH and Reed–Solomon codes, a tweakable hash, unbiased sampling and the bit-vector kernels.
 //!
 //! This is the only crate with `unsafe` code: the SIMD kernels. Each has a safe wrapper, a portable twin and a
 //! test that both agree; the CPU's features are detected at run time.
@@ -14,6 +14,7 @@ mod coins;
 mod cpu;
 pub mod gf128;
 pub mod gf256;
+pub mod gf64;
 pub mod hash;
 pub mod kernels;
 pub mod lanes;
@@ -40,5 +41,5 @@ pub use pages::prefer_huge_pages;
 pub use prefetch::prefetch;
 pub use prg::{Position, Prg};
 pub use random::{Entropy, random_bytes};
-pub use sample::Sampler;
+pub use sample::{Sampler, hidden_permutation};
 pub use secret::{SecretBlocks, wipe};

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::{Block, Block512, Position, Prg};
+use crate::{Block, Block512, Position, Prg, SecretBlocks};
 
 /// 512-bit blocks expanded at once: 4 KiB, which stays in the fastest cache.
 const BUFFER: usize = 64;
@@ -133,6 +133,33 @@ impl Sampler {
 /// 2^32 modulo `n`: how many words must be refused for the others to fall evenly on the numbers below `n`.
 fn threshold(n: u32) -> u32 {
     n.wrapping_neg() % n
+}
+
+/// Makes `out` a permutation of 0, 1, …, `out.len() - 1` that a secret `seed` decides (Fisher–Yates). No branch depends on the seed; the addresses that
+/// it touches do, which a program on the same processor may see by its cache. Each of `n` numbers is drawn from 128 bits without rejection, so that the order is at
+/// a statistical distance of at most `n^2 / 2^128` from uniform.
+///
+/// # Panics
+/// If there are 2^32 numbers or more.
+pub fn hidden_permutation(seed: Block, out: &mut [u32]) {
+    let n = u32::try_from(out.len()).expect("fewer than 2^32 numbers");
+    out.iter_mut().zip(0..).for_each(|(slot, number)| *slot = number);
+    let prg = Prg::new(seed);
+    let mut at = Position { stream: 0, index: 0 };
+    let mut words = SecretBlocks::zeroed(BUFFER);
+    let mut next = 4 * BUFFER;
+    for i in (1..n).rev() {
+        if next == 4 * BUFFER {
+            prg.fill(at, &mut words);
+            (at, next) = (at.advance(BUFFER), 0);
+        }
+        let [low, high] = [0, 1].map(|half| u128::from(u64::from_le(words[next / 4].0[next % 4 * 2 + half])));
+        let below = u128::from(i) + 1;
+        // The high part of a number of 128 bits times `below`.
+        let j = (high * below + ((low * below) >> 64)) >> 64;
+        out.swap(i as usize, j as usize);
+        next += 1;
+    }
 }
 
 impl fmt::Debug for Sampler {

@@ -33,6 +33,7 @@ pub fn all(cluster: &impl Cluster) {
     outputs_go_only_to_the_entitled(cluster);
     values_outlive_a_circuit(cluster);
     lanes_are_put_together_anew(cluster);
+    lanes_are_moved_in_secret_orders(cluster);
     misuse_is_refused_and_harmless(cluster);
 }
 
@@ -143,6 +144,64 @@ fn random_circuits(cluster: &impl Cluster) {
         let outputs: Vec<_> = known.iter().rev().step_by(7).take(40).copied().collect();
         b.output("out", &outputs, BitOrder::Msb);
         check(cluster, &b.finish(), 1 + 100 * seed as usize, seed);
+    }
+}
+
+/// An order moves all wires alike, and back; another one moves them elsewhere.
+fn lanes_are_moved_in_secret_orders(cluster: &impl Cluster) {
+    for (rows, lanes) in [(1, 1), (3, 2), (20, 63), (64, 64), (65, 200), (130, 1000)] {
+        let values = bits(51, rows, lanes);
+        let numbers = BitMatrix::from_fn(10, lanes, |row, lane| lane >> row & 1 == 1);
+        let results = cluster.run(|engine| {
+            if !engine.shuffles() {
+                assert!(matches!(engine.draw(lanes), Err(Error::BadInput(_))));
+                return Ok(None);
+            }
+            let everybody = Parties::all(engine.parties());
+            let own = (engine.me() == PartyId(1)).then_some(&values);
+            let wires = engine.input(PartyId(1), rows, lanes, own)?;
+            let places = engine.constant(&numbers)?;
+            let (order, other) = (engine.draw(lanes)?, engine.draw(lanes)?);
+            let too_few = engine.draw(lanes + 1)?;
+            for unknown in [too_few, too_few + 1] {
+                let refused = engine.shuffle(&wires, unknown, false);
+                assert!(matches!(refused, Err(Error::BadInput(_))));
+            }
+            let moved = engine.shuffle(&wires, order, false)?;
+            let moved_places = engine.shuffle(&places, order, false)?;
+            let returned = engine.shuffle(&moved, order, true)?;
+            let elsewhere = engine.shuffle(&moved_places, other, true)?;
+            // What is not opened is checked as well.
+            let all = WireVector::concat(&[&moved, &returned, &moved_places, &elsewhere]);
+            let all = engine.reveal(&all, everybody)?.expect("all learn it");
+            let unopened = engine.shuffle(&wires, other, false)?;
+            drop(unopened);
+            engine.finish()?;
+            Ok(Some(all))
+        });
+        let mut first = None;
+        for all in unwrap_all(results).into_iter().flatten() {
+            let number = |first: usize, lane: usize| {
+                (0..10).fold(0, |sum, row| sum | usize::from(all.get(first + row, lane)) << row)
+            };
+            let mut seen = vec![false; lanes];
+            for lane in 0..lanes {
+                let place = number(2 * rows, lane);
+                assert!(!std::mem::replace(&mut seen[place], true), "a lane comes once");
+                for row in 0..rows {
+                    assert_eq!(all.get(row, lane), values.get(row, place));
+                    assert_eq!(all.get(rows + row, lane), values.get(row, lane));
+                }
+            }
+            let moved = (0..lanes)
+                .filter(|lane| number(2 * rows + 10, *lane) != *lane)
+                .count();
+            assert!(
+                lanes < 20 || moved > lanes / 2,
+                "{moved} of {lanes} lanes are elsewhere"
+            );
+            assert_eq!(*first.get_or_insert_with(|| all.clone()), all);
+        }
     }
 }
 

@@ -152,6 +152,28 @@ pub trait Engine {
     /// [`crate::Error::BadInput`] if the wires differ, or a run is not within its part (see [`crate::check_arrange`]).
     fn arrange(&mut self, parts: &[&Self::Wires], runs: &[LaneRun]) -> Result<Self::Wires>;
 
+    /// Whether the protocol moves lanes in orders that nobody knows ([`Engine::draw`], [`Engine::shuffle`]).
+    fn shuffles(&self) -> bool {
+        false
+    }
+
+    /// The number of a new order of so many lanes, uniformly random and known to no party.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadInput`] if the protocol does not shuffle.
+    fn draw(&mut self, _lanes: usize) -> Result<u32> {
+        Err(does_not_shuffle())
+    }
+
+    /// The lanes of `wires` in the order with this number, or `back` from it. The same number moves different wires alike. That only their order has
+    /// changed is verified before anything that depends on them is revealed or kept.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadInput`] if there is no such order of so many lanes; as [`Engine::draw`].
+    fn shuffle(&mut self, _wires: &Self::Wires, _order: u32, _back: bool) -> Result<Self::Wires> {
+        Err(does_not_shuffle())
+    }
+
     /// Whether each level of a plan takes a message from party to party, so that a plan with fewer levels may be faster than one with
     /// fewer ANDs.
     fn levels_take_rounds(&self) -> bool {
@@ -225,4 +247,8 @@ pub trait Engine {
     fn warnings(&self) -> Vec<Warning> {
         Vec::new()
     }
+}
+
+fn does_not_shuffle() -> crate::Error {
+    crate::Error::BadInput("this protocol does not move lanes in secret orders".into())
 }

@@ -152,6 +152,18 @@ impl<E: Engine + 'static> Engine for Erased<E> {
         self.0.arrange(&parts, runs).map(AnyWires::of)
     }
 
+    fn shuffles(&self) -> bool {
+        self.0.shuffles()
+    }
+
+    fn draw(&mut self, lanes: usize) -> Result<u32> {
+        self.0.draw(lanes)
+    }
+
+    fn shuffle(&mut self, wires: &AnyWires, order: u32, back: bool) -> Result<AnyWires> {
+        self.0.shuffle(wires.own()?, order, back).map(AnyWires::of)
+    }
+
     fn levels_take_rounds(&self) -> bool {
         self.0.levels_take_rounds()
     }

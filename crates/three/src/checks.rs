@@ -15,4 +15,6 @@ cenote_session::checks! {
     OUTPUT_OPENING = 5, "output opening";
     /// The two holders of a component of a value that was kept between sessions have different ones.
     KEPT_SHARE = 6, "kept value";
+    /// Rows that were moved are not those that were there before.
+    SHUFFLE = 7, "shuffled rows";
 }

@@ -7,7 +7,7 @@ use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
 use cenote_params::computational::{self, ThreeUse};
 use cenote_params::three::Parameters;
-use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, LaneRun};
+use cenote_primitives::{BLOCK_BITS, BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
     check_run, compare_digests,
@@ -20,14 +20,15 @@ use crate::material::stock::{Producer, Settlement, Stock};
 use crate::offline::generator::Generator;
 use crate::online::evaluator::{Evaluator, assemble, groups, most_lanes};
 use crate::online::gate_log::GateLog;
+use crate::online::shuffle::Shuffler;
 use crate::online::verify::Verifier;
 use crate::online::worker::{Worker, groups_of, more_telling, run_groups, verify};
 use crate::online::{input, kept, output};
-use crate::settings::{Config, Lag, Links, ViewCheck};
+use crate::settings::{Config, Links, ViewCheck, worker_bytes};
 use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
 use crate::store::{Online, Store, settings};
-use crate::triple_check::{constant_holder, window_bytes};
+use crate::triple_check::constant_holder;
 use crate::view::Views;
 use crate::wires::ThreeWires;
 use crate::{Ring, steps};
@@ -104,8 +105,9 @@ pub struct ThreeEngine {
     /// The first also exchanges inputs and outputs.
     workers: Vec<Worker>,
     inputs: Counter,
+    shuffler: Shuffler,
     ledger: Ledger,
-    /// Rounds of inputs and outputs.
+    /// Rounds of inputs, outputs and shuffles.
     rounds: u64,
     /// The stock that triples come from, if none are made. Declared after the workers, so that they are dropped first.
     online: Option<Online>,
@@ -196,6 +198,8 @@ impl ThreeEngine {
             settlement: Arc::default(),
             last_word: LastWord::default(),
         };
+        let views = Views::new(view_check, "shuffler", |label| secrets.pair_prgs(label));
+        let shuffler = Shuffler::new(me, views, lag);
         let workers: Vec<_> = links
             .into_iter()
             .zip(0..)
@@ -211,6 +215,7 @@ impl ThreeEngine {
             parameters,
             workers,
             inputs: Counter::new(Purpose::Input, 0),
+            shuffler,
             ledger,
             rounds: 0,
             online,
@@ -234,6 +239,14 @@ impl ThreeEngine {
     /// The session's cut-and-choose parameters.
     pub fn parameters(&self) -> &Parameters {
         &self.parameters
+    }
+
+    /// Verifies everything that was computed and moved so far.
+    fn verify(&mut self) -> Result<()> {
+        verify(&mut self.workers)?;
+        let Evaluator { ring, keys, .. } = &mut self.workers[0].evaluator;
+        self.rounds += self.shuffler.check(ring, keys)?;
+        Ok(())
     }
 
     /// Waits until all triples that were asked for by [`Engine::prepare`] are in stock: the end of the offline phase.
@@ -274,26 +287,16 @@ impl Guarded for ThreeEngine {
             worker.stock.stop(Some(code));
             worker.evaluator.wipe();
         }
+        self.shuffler.wipe();
         error
     }
 
     /// With the workers go their keys and triples, and with the stock those of its epoch.
     fn clear(&mut self) {
         self.workers.clear();
+        self.shuffler.wipe();
         self.online = None;
     }
-}
-
-/// The most bytes of a worker's buffers if `waiting` batches may wait for its evaluator and `lag` messages are in flight. The
-/// bound of the parameters allows for one batch that waits, and leaves out the buffers of the first few messages.
-pub(crate) fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
-    let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
-    let batch = (2 * n * size_of::<Block512>()) as u64;
-    let windows = 2 * lag.saturating_sub(Lag::LEAST) * window_bytes(n);
-    (waiting.saturating_sub(1) as u64)
-        .saturating_mul(batch)
-        .saturating_add(windows as u64)
-        .saturating_add(parameters.memory_bytes(BLOCK_BITS as u32))
 }
 
 impl Engine for ThreeEngine {
@@ -371,6 +374,22 @@ impl Engine for ThreeEngine {
         })
     }
 
+    fn shuffles(&self) -> bool {
+        true
+    }
+
+    fn draw(&mut self, lanes: usize) -> Result<u32> {
+        self.call("shuffle", |this| this.shuffler.draw(lanes))
+    }
+
+    fn shuffle(&mut self, wires: &ThreeWires, order: u32, back: bool) -> Result<ThreeWires> {
+        self.call("shuffle", |this| {
+            let Evaluator { ring, keys, .. } = &mut this.workers[0].evaluator;
+            this.shuffler
+                .shuffle(wires, (order, back), ring, keys, &mut this.rounds)
+        })
+    }
+
     fn levels_take_rounds(&self) -> bool {
         true
     }
@@ -383,7 +402,7 @@ impl Engine for ThreeEngine {
     }
 
     fn reveal(&mut self, wires: &ThreeWires, to: Parties) -> Result<Option<BitMatrix>> {
-        self.call("verify", |this| verify(&mut this.workers))?;
+        self.call("verify", Self::verify)?;
         self.call("reveal", |this| {
             let ring = &mut this.workers[0].evaluator.ring;
             this.rounds += 1;
@@ -392,7 +411,7 @@ impl Engine for ThreeEngine {
     }
 
     fn keep(&mut self, wires: &ThreeWires) -> Result<BitMatrix> {
-        self.call("verify", |this| verify(&mut this.workers))?;
+        self.call("verify", Self::verify)?;
         self.call("keep", |_| kept::keep(wires))
     }
 
@@ -418,7 +437,7 @@ impl Engine for ThreeEngine {
     }
 
     fn finish(&mut self) -> Result<()> {
-        self.call("verify", |this| verify(&mut this.workers))?;
+        self.call("verify", Self::verify)?;
         self.finish_after("finish", |this| {
             this.workers.iter().for_each(|worker| worker.stock.end());
             farewell(&mut this.workers[0].evaluator.ring)?;
@@ -429,7 +448,7 @@ impl Engine for ThreeEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        self.parameters.error().log2()
+        (self.parameters.error() + self.shuffler.error()).log2()
     }
 
     fn computational_bits(&self) -> f64 {
@@ -443,7 +462,7 @@ impl Engine for ThreeEngine {
         let blocks_of_512 = each * (gates + waiting);
         let session = ThreeUse {
             workers,
-            blocks: 4.0 * blocks_of_512,
+            blocks: 4.0 * (blocks_of_512 + self.shuffler.blocks() as f64),
             hashed_views: self.view_check == ViewCheck::Sha256,
         };
         computational::three(&session).bits

@@ -11,7 +11,7 @@ use cenote_session::{Check, Connections, Demand, Result, Run, Terms, Topology};
 use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::engine::worker_bytes;
+use crate::settings::worker_bytes;
 use crate::store::{MAX_BATCHES, OfflineReport, Store, StoredEpoch, fill, settings};
 use crate::triple_check::WINDOW;
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};

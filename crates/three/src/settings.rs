@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use cenote_net::{Channel, PartyId};
 use cenote_params::three::Parameters;
-use cenote_primitives::Entropy;
-
+use cenote_primitives::{BLOCK_BITS, Block512, Entropy};
 use cenote_session::{Connections, Terms};
 
 use crate::Ring;
 use crate::material::shape::Shape;
+use crate::triple_check::window_bytes;
 
 /// How two parties compare their views (S&P 2017, Section III-D).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,4 +149,16 @@ impl Links {
         })
         .collect()
     }
+}
+
+/// The most bytes of a worker's buffers if `waiting` batches may wait for its evaluator and `lag` messages are in flight. The
+/// bound of the parameters allows for one batch that waits, and leaves out the buffers of the first few messages.
+pub(crate) fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
+    let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
+    let batch = (2 * n * size_of::<Block512>()) as u64;
+    let windows = 2 * lag.saturating_sub(Lag::LEAST) * window_bytes(n);
+    (waiting.saturating_sub(1) as u64)
+        .saturating_mul(batch)
+        .saturating_add(windows as u64)
+        .saturating_add(parameters.memory_bytes(BLOCK_BITS as u32))
 }

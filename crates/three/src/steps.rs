@@ -52,6 +52,23 @@ pub const COMPARE: Step = Step {
 };
 
 steps! {
+    /// Every step that only programs that move rows in secret orders have.
+    SHUFFLED;
+    /// Tags of rows, to the previous party.
+    TAG_ROWS = 0x31a, "tag rows";
+    /// Rows in another order, masked, between the two parties that know it.
+    MOVE_ROWS = 0x31b, "move rows";
+    /// Masked sums of rows, opened, to the previous party.
+    SUM_ROWS = 0x31c, "open sums of rows";
+    /// The difference of tags and sums times a secret factor, to the previous party.
+    SCALE_SUM = 0x31d, "scale sums of rows";
+    /// Tags of the opened sums, to both others.
+    SHUFFLE_VIEW = 0x31e, "compare views of rows";
+    /// Tags of the words on the scaled difference, to both others.
+    SHUFFLE_PRODUCTS = 0x31f, "compare sums of rows";
+}
+
+steps! {
     /// Every step that only sessions with measured links have.
     MEASURED;
     /// A word whose time on the way is measured, to both others.

@@ -22,6 +22,8 @@ use crate::settings::ViewCheck;
 pub(crate) struct ViewSteps {
     pub(crate) opened: Step,
     pub(crate) products: Step,
+    /// What has failed if the words differ.
+    pub(crate) product: Check,
 }
 
 /// One thread's views towards both peers since the last comparison.
@@ -125,7 +127,7 @@ impl Views {
                 let tags = views.opened.each_mut().map(|view| view.tag().to_bytes());
                 must_be_equal(ring, &tags, checks::VIEW_COMPARISON, steps.opened)?;
                 let tags = views.products.each_mut().map(|view| view.tag().to_bytes());
-                must_be_equal(ring, &tags, checks::PRODUCT_COMPARISON, steps.products)
+                must_be_equal(ring, &tags, steps.product, steps.products)
             }
             Views::Sha256(views) => {
                 let hash: [u8; 32] = views.opened.finalize_reset().into();
@@ -134,7 +136,7 @@ impl Views {
                     .products
                     .each_mut()
                     .map(|view| -> [u8; 32] { view.finalize_reset().into() });
-                must_be_equal(ring, &hashes, checks::PRODUCT_COMPARISON, steps.products)
+                must_be_equal(ring, &hashes, steps.product, steps.products)
             }
         }
     }

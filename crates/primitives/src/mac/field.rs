@@ -29,7 +29,7 @@ pub(crate) fn product(a: Block, b: Block) -> (u128, u128) {
 }
 
 /// The carry-less product of two 64-bit polynomials.
-fn carryless(a: u64, b: u64) -> u128 {
+pub(crate) fn carryless(a: u64, b: u64) -> u128 {
     let low = carryless_low(a, b);
     // Reversing both factors reverses the product, which has 127 coefficients.
     let high = carryless_low(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1;

@@ -180,3 +180,41 @@ fn a_permutation_of_exactly_the_item_type_fits_and_one_more_is_refused() {
 fn nothing_is_below_zero() {
     sampler(1).below(0);
 }
+
+#[test]
+fn hidden_permutations_are_uniform() {
+    let mut places = [[0; 16]; 16];
+    let mut orders = std::collections::HashMap::new();
+    for seed in 0..12_000 {
+        let mut order = [0; 16];
+        hidden_permutation(Block([seed, 5]), &mut order);
+        for (row, at) in places.iter_mut().zip(order) {
+            row[at as usize] += 1;
+        }
+        assert_eq!(order.iter().map(|at| 1u32 << at).sum::<u32>(), 0xffff);
+        let mut order = [0; 4];
+        hidden_permutation(Block([seed, 6]), &mut order);
+        *orders.entry(order).or_insert(0u32) += 1;
+    }
+    places.iter().for_each(|row| assert_uniform(row, "a place"));
+    assert_uniform(&orders.values().copied().collect::<Vec<_>>(), "orders of four");
+    assert_eq!(orders.len(), 24);
+}
+
+#[test]
+fn a_hidden_permutation_takes_128_bits_for_each_number() {
+    const COUNT: usize = 4 * BUFFER + 9;
+    let seed = Block([7, 8]);
+    let mut order = [0; COUNT];
+    hidden_permutation(seed, &mut order);
+    let mut stream = [Block512::ZERO; 2 * BUFFER];
+    Prg::new(seed).fill(Position { stream: 0, index: 0 }, &mut stream);
+    let mut expected: Vec<u32> = (0..COUNT as u32).collect();
+    for (i, bytes) in (1..COUNT).rev().zip(as_bytes(&stream).as_chunks::<16>().0) {
+        // The number, as a fraction, times i + 1, in two parts.
+        let (number, below) = (u128::from_le_bytes(*bytes), i as u128 + 1);
+        let carry = ((number & u128::from(u64::MAX)) * below) >> 64;
+        expected.swap(i, (((number >> 64) * below + carry) >> 64) as usize);
+    }
+    assert_eq!(order.to_vec(), expected);
+}

@@ -9,7 +9,6 @@ use cenote_net::PartyId;
 use cenote_primitives::{Block512, Position, Sampler, as_words, as_words_mut, kernels};
 use cenote_session::Result;
 
-use crate::coin;
 use crate::material::batch::Batch;
 use crate::material::shape::Shape;
 use crate::offline::cut_and_choose::Buckets;
@@ -18,10 +17,12 @@ use crate::setup::keys::{Counter, Keys, Purpose, factor_b, position};
 use crate::steps;
 use crate::triple_check::{Pair, part, part_mut, zero_pair};
 use crate::view::{ViewSteps, Views};
+use crate::{checks, coin};
 
 const VIEW_STEPS: ViewSteps = ViewSteps {
     opened: steps::TRIPLE_VIEW,
     products: steps::TRIPLE_PRODUCTS,
+    product: checks::PRODUCT_COMPARISON,
 };
 
 /// Most blocks per message of products.

@@ -5,5 +5,6 @@ pub(crate) mod gate_log;
 pub(crate) mod input;
 pub(crate) mod kept;
 pub(crate) mod output;
+pub(crate) mod shuffle;
 pub(crate) mod verify;
 pub(crate) mod worker;

@@ -6,7 +6,6 @@ use cenote_params::three::Parameters;
 use cenote_primitives::Sampler;
 use cenote_session::Result;
 
-use crate::coin;
 use crate::material::stock::Stock;
 use crate::material::supply::Supply;
 use crate::online::gate_log::GateLog;
@@ -15,10 +14,12 @@ use crate::setup::keys::{Counter, Keys, Purpose};
 use crate::steps;
 use crate::triple_check::{CheckScratch, CheckWindow, Operands, WINDOW, part};
 use crate::view::{ViewSteps, Views};
+use crate::{checks, coin};
 
 const VIEW_STEPS: ViewSteps = ViewSteps {
     opened: steps::GATE_VIEW,
     products: steps::GATE_PRODUCTS,
+    product: checks::PRODUCT_COMPARISON,
 };
 
 /// Checks logged gates.

@@ -28,6 +28,13 @@ pub(crate) enum Purpose {
     Input = 5,
     GeneratorCoin = 6,
     EvaluatorCoin = 7,
+    Order = 8,
+    RowMask = 9,
+    RowZero = 10,
+    RowWeight = 11,
+    ShuffleCoin = 12,
+    RowPad = 13,
+    SumFactor = 14,
 }
 
 /// The position of block `index` of a purpose's keystream. `serial` separates batches of one purpose.
@@ -53,6 +60,11 @@ pub(crate) struct Counter(Position);
 impl Counter {
     pub(crate) fn new(purpose: Purpose, worker: u8) -> Self {
         Self(position(purpose, worker, 0, 0))
+    }
+
+    /// How many positions were taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.0.index
     }
 
     /// The first of `blocks` fresh positions.
@@ -290,6 +302,13 @@ mod tests {
             Purpose::Input,
             Purpose::GeneratorCoin,
             Purpose::EvaluatorCoin,
+            Purpose::Order,
+            Purpose::RowMask,
+            Purpose::RowZero,
+            Purpose::RowWeight,
+            Purpose::ShuffleCoin,
+            Purpose::RowPad,
+            Purpose::SumFactor,
         ];
         let mut streams = std::collections::HashSet::new();
         for purpose in purposes {

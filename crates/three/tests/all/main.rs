@@ -14,6 +14,7 @@ mod inputs;
 mod kept;
 mod late_batches;
 mod secrecy;
+mod shuffle;
 mod store;
 mod tickets;
 mod variants;
