@@ -24,6 +24,16 @@ pub(crate) trait Machine {
     /// Runs `plan`, which may be `new`, in `lanes` lanes of all wires of `inputs`.
     fn run(&mut self, plan: &Plan, new: bool, lanes: usize, inputs: &[Wires]) -> Result<Slot>;
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot>;
+    /// See [`cenote_session::Engine::shuffles`].
+    fn shuffles(&self) -> bool {
+        false
+    }
+    fn draw(&mut self, _lanes: usize) -> Result<u32> {
+        refuse("shuffle")
+    }
+    fn shuffle(&mut self, _wires: &Wires, _order: u32, _back: bool) -> Result<Slot> {
+        refuse("shuffle")
+    }
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
     fn forget(&mut self, slot: Slot);
 
@@ -190,6 +200,26 @@ impl Machine for Hosted {
         let parts: Vec<AnyWires> = parts.iter().map(|wires| self.select(wires)).collect();
         let arranged = self.engine.arrange(&parts.iter().collect::<Vec<_>>(), runs)?;
         Ok(self.keep(arranged))
+    }
+
+    fn shuffles(&self) -> bool {
+        self.engine.shuffles()
+    }
+
+    fn draw(&mut self, lanes: usize) -> Result<u32> {
+        self.note("draw", &[], [lanes as u64]);
+        self.engine.draw(lanes)
+    }
+
+    fn shuffle(&mut self, wires: &Wires, order: u32, back: bool) -> Result<Slot> {
+        self.note(
+            "shuffle",
+            std::slice::from_ref(wires),
+            [order.into(), back.into()],
+        );
+        let wires = self.select(wires);
+        let moved = self.engine.shuffle(&wires, order, back)?;
+        Ok(self.keep(moved))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {

@@ -150,6 +150,12 @@ impl Value {
         Value::arrange(&[self], &runs(places.iter().map(|&place| (0, place))))
     }
 
+    /// The lanes in this order of the protocol's, or back from it.
+    pub(crate) fn shuffled(&self, order: u32, back: bool) -> Value {
+        let state = self.session.shuffled(&self.node, order, back);
+        self.session.value(self.width(), self.lanes(), state)
+    }
+
     /// Lanes `from..from + lanes`.
     #[track_caller]
     pub(crate) fn slice(&self, from: usize, lanes: usize) -> Value {
@@ -219,7 +225,15 @@ impl Session {
 
     /// Opens values of as many lanes.
     pub(crate) fn open_values(&self, values: &[Value], to: Parties) -> Result<Option<BitMatrix>> {
-        self.open_nodes(values.iter().map(|value| &*value.node), to)
+        self.open_nodes(values.iter().map(|value| &*value.node), to, true)
+    }
+
+    /// Opens a bit of each lane to all, of which the program knows that they tell nothing of any secret.
+    pub(crate) fn open_bits(&self, bits: &Value) -> Result<Vec<bool>> {
+        let all = Parties::all(self.parties());
+        let opened = self.open_nodes(std::iter::once(&*bits.node), all, false)?;
+        let opened = opened.expect("all parties learn it");
+        Ok((0..bits.lanes()).map(|lane| opened.get(0, lane)).collect())
     }
 }
 

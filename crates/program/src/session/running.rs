@@ -60,6 +60,29 @@ impl Session {
         self.made(|machine| machine.arrange(&wires, runs))
     }
 
+    /// Whether the protocol moves lanes in orders that nobody knows.
+    pub(crate) fn shuffles(&self) -> bool {
+        self.0.core.borrow().machine.shuffles()
+    }
+
+    /// A new order of so many lanes; nothing if the session has failed.
+    pub(crate) fn draw(&self, lanes: usize) -> Option<u32> {
+        let core = &mut *self.0.core.borrow_mut();
+        core.attempt(|machine| machine.draw(lanes))
+    }
+
+    /// The lanes of a node in this order, or back from it.
+    pub(crate) fn shuffled(&self, node: &Node, order: u32, back: bool) -> State {
+        let Some(wires) = self.wires(std::iter::once(node)) else {
+            return State::Lost;
+        };
+        let wires: Vec<Wires> = wires
+            .iter()
+            .map(|(held, wires)| (held.slot(), wires.clone()))
+            .collect();
+        self.made(|machine| machine.shuffle(&wires[0], order, back))
+    }
+
     /// The wires of nodes, which are computed if they have not been. They are in use as long as what is returned.
     #[allow(clippy::type_complexity, reason = "used twice, here")]
     fn wires<'a>(&self, nodes: impl Iterator<Item = &'a Node>) -> Option<Vec<(Rc<Held>, Range<usize>)>> {
@@ -85,11 +108,12 @@ impl Session {
             .collect()
     }
 
-    /// Opens nodes of as many lanes.
+    /// Opens nodes of as many lanes. If what is opened `tells` nothing of any secret, nobody has learnt anything.
     pub(crate) fn open_nodes<'a>(
         &self,
         nodes: impl Iterator<Item = &'a Node>,
         to: Parties,
+        tells: bool,
     ) -> Result<Option<BitMatrix>> {
         let wires = self.wires(nodes);
         let core = &mut *self.0.core.borrow_mut();
@@ -101,7 +125,7 @@ impl Session {
             .collect();
         match core.machine.reveal(&slots, to) {
             Ok(bits) => {
-                core.learnt |= bits.is_some();
+                core.learnt |= tells && bits.is_some();
                 Ok(bits)
             }
             Err(error) => {

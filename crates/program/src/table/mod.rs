@@ -3,16 +3,17 @@
 mod compact;
 mod join;
 mod network;
+mod order;
+mod quicksort;
 mod scan;
-mod shuffle;
 mod sort;
 
 use cenote_circuit::library::Key;
 
 pub(crate) use self::compact::{compacted, compacted_to};
 pub(crate) use self::join::{all, looked_up};
+pub(crate) use self::order::{shuffled, shuffled_and_sorted};
 pub(crate) use self::scan::{scanned, starts};
-pub(crate) use self::shuffle::{shuffled, sorted as shuffled_and_sorted};
 pub(crate) use self::sort::{least, merged, sorted};
 
 use crate::function::Function;
@@ -113,6 +114,48 @@ fn key_of<T: Integer>() -> Key {
     Key {
         width: T::BITS as usize,
         signed: T::SIGNED,
+    }
+}
+
+/// An order of the records of a table, which nobody knows. It moves any columns of as many records, now or later, and back.
+///
+/// Do not reveal the same column both before and after it was moved, nor a column of public values that was moved: that tells the order.
+pub struct Order(order::Order);
+
+impl Order {
+    /// An order that is uniformly random to every party, for tables with as many records as this one.
+    #[track_caller]
+    pub fn random(like: &impl Values) -> Self {
+        let packed = Packed::new(&values_of(like));
+        Self(order::Order::random(&packed.record))
+    }
+
+    /// The order from the smallest `key` to the greatest; records with equal keys come as they were. Comparisons of shuffled records are revealed,
+    /// which tell nothing of them.
+    ///
+    /// # Errors
+    /// What happened to the session.
+    pub fn by<K: Integer>(key: &Secret<K>) -> crate::Result<Self> {
+        Ok(Self(order::Order::by(key.value(), key_of::<K>())?))
+    }
+
+    /// The records in this order.
+    #[track_caller]
+    pub fn apply<V: Values>(&self, records: &V) -> V {
+        self.move_records(records, |record| self.0.applied(record))
+    }
+
+    /// The records that are in this order, as they were before.
+    #[track_caller]
+    pub fn undo<V: Values>(&self, records: &V) -> V {
+        self.move_records(records, |record| self.0.undone(record))
+    }
+
+    #[track_caller]
+    fn move_records<V: Values>(&self, records: &V, moved: impl FnOnce(&Value) -> Value) -> V {
+        let packed = Packed::new(&values_of(records));
+        let record = packed.record.filling(self.0.records());
+        made(packed.unpack(&moved(&record)))
     }
 }
 

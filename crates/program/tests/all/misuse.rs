@@ -40,6 +40,15 @@ fn sessions_are_not_mixed() {
 }
 
 #[test]
+fn an_order_moves_as_many_records_as_it_has() {
+    let session = session();
+    let order = table::Order::random(&row(&session, 3));
+    let line = line!() + 1;
+    let moved = order.apply(&row(&session, 2));
+    told(session.open(&moved), line, "row of 2 secrets meets a row of 3");
+}
+
+#[test]
 fn rows_that_meet_have_one_length() {
     let session = session();
     let (three, four) = (row(&session, 3), row(&session, 4));

@@ -2,7 +2,9 @@
 
 use crate::common::{alone, everywhere};
 use cenote_net::PartyId;
-use cenote_program::{Secret, Session, Word, table};
+use cenote_program::{Secret, Session, Word, local, table};
+use cenote_session::Demand;
+use cenote_three::Three;
 use proptest::prelude::*;
 
 fn row<T: Word>(session: &Session, values: &[T]) -> Secret<T> {
@@ -175,6 +177,26 @@ fn every_engine_shuffles_and_sorts() {
     assert_eq!(sorted, (true, right.clone(), right));
 }
 
+/// An order by a key moves other columns alike, and back.
+#[test]
+fn orders_move_any_columns_in_every_engine() {
+    let keys: Vec<i16> = (0..90).map(|x| x * 37 % 50 - 25).collect();
+    let names: Vec<u32> = (0..90).collect();
+    let moved = everywhere(|session| {
+        let (key, name) = (row(session, &keys), row(session, &names));
+        let order = table::Order::by(&key)?;
+        let sorted = order.apply(&(key.clone(), name.clone()));
+        let random = table::Order::random(&name);
+        let back = (order.undo(&sorted.1), random.undo(&random.apply(&key)));
+        assert!(!session.has_learnt());
+        session.open(&(sorted.0, sorted.1, back.0, back.1))
+    });
+    let mut right: Vec<(i16, u32)> = keys.iter().copied().zip(names.iter().copied()).collect();
+    right.sort_by_key(|record| record.0);
+    let (right_keys, right_names) = right.into_iter().unzip();
+    assert_eq!(moved, (right_keys, right_names, names.clone(), keys.clone()));
+}
+
 /// Every order comes up about as often as any other.
 #[test]
 fn shuffles_are_uniform() {
@@ -254,4 +276,37 @@ fn a_join_costs_what_is_stated() {
     println!("join: {ands} ANDs");
     assert_eq!(matched, COUNT.div_ceil(3));
     assert!(ands <= 80_000_000, "{ands}");
+}
+
+/// `cargo test --release -p cenote-program --test all -- --ignored --nocapture measure_sorts`
+#[test]
+#[ignore = "it measures"]
+fn measure_sorts() {
+    for log2 in [12, 14, 16] {
+        let keys: Vec<u64> = (0..1u64 << log2)
+            .map(|x| x.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            .collect();
+        let program = |session: &Session| {
+            let (key, payload) = (row(session, &keys), row(session, &keys));
+            let mut done = Vec::new();
+            for by_network in [true, false] {
+                let (start, before) = (std::time::Instant::now(), session.costs());
+                let sorted = match by_network {
+                    true => table::sort_by(&key, &payload),
+                    false => table::shuffle_and_sort_by(&key, &payload)?,
+                };
+                session.open(&sorted.1.at(0))?;
+                let after = session.costs();
+                let (ands, rounds) = (after.and_gates - before.and_gates, after.rounds - before.rounds);
+                done.push(format!("{ands} ANDs, {rounds} rounds, {:?}", start.elapsed()));
+            }
+            Ok(done)
+        };
+        let demand = Demand::new().and_gates(2_000_000_000);
+        let done = local::in_memory(&Three::default(), &demand, program).unwrap();
+        println!(
+            "2^{log2} keys of 64 bits with as much: network {}; order {}",
+            done[0][0], done[0][1]
+        );
+    }
 }

@@ -1,0 +1,168 @@
+//! Orders of records: a shuffle that nobody knows, and public places after it.
+
+use std::rc::Rc;
+
+use cenote_circuit::library::{Key, permutation_network, route_permutation};
+use cenote_net::PartyId;
+use cenote_primitives::{Entropy, Sampler};
+use zeroize::Zeroizing;
+
+use crate::error::Result;
+use crate::op::Op;
+use crate::secret::Secret;
+use crate::table::compact::exchange_if;
+use crate::table::network::{Gate, Network};
+use crate::table::quicksort::Quicksort;
+use crate::value::Value;
+
+/// An order of the records of a row. It moves any rows of as many records alike, and back.
+pub(crate) struct Order {
+    records: usize,
+    shuffle: Shuffle,
+    /// Which of the shuffled records comes in each place.
+    places: Option<Vec<usize>>,
+}
+
+enum Shuffle {
+    /// The protocol's, by its number.
+    Protocol(u32),
+    /// Networks of exchanges, each with what one party decides.
+    Networks(Rc<Network>, Vec<usize>, Vec<Value>),
+    /// None: there is one record, or the session has failed.
+    Nothing,
+}
+
+impl Order {
+    /// An order that is uniformly random to every party: the protocol's, where it has such, and else two parties one after the other arrange the
+    /// records as only they know, by a permutation network whose exchanges are their secret inputs. Of two or three parties one cheats at most.
+    pub(crate) fn random(like: &Value) -> Self {
+        let (session, count) = (like.session(), like.lanes());
+        let shuffle = if session.shuffles() && count > 1 {
+            session.draw(count).map_or(Shuffle::Nothing, Shuffle::Protocol)
+        } else {
+            Self::by_networks(like)
+        };
+        Self {
+            records: count,
+            shuffle,
+            places: None,
+        }
+    }
+
+    /// How many records it has.
+    pub(crate) fn records(&self) -> usize {
+        self.records
+    }
+
+    fn by_networks(like: &Value) -> Shuffle {
+        let (session, count) = (like.session(), like.lanes());
+        let (exchanges, lines) = permutation_network(count);
+        if exchanges.is_empty() {
+            return Shuffle::Nothing;
+        }
+        let arrangers = session.parties().min(2) as u8;
+        let controls = (0..arrangers).map(PartyId).map(|arranger| {
+            let controls = (session.me() == arranger).then(|| {
+                // Nobody but this party can time it.
+                let mut drawn = Zeroizing::new(vec![0u32; count]);
+                Sampler::new(Entropy::os().block()).permutation(&mut drawn);
+                let arrangement =
+                    Zeroizing::new(drawn.iter().map(|&place| place as usize).collect::<Vec<_>>());
+                Zeroizing::new(route_permutation(&arrangement).expect("a permutation was drawn"))
+            });
+            let controls: Secret<bool> = session.input(
+                arranger,
+                exchanges.len(),
+                controls.as_ref().map(|controls| controls.as_slice()),
+            );
+            controls.value().clone()
+        });
+        let controls = controls.collect();
+        Shuffle::Networks(Rc::new(Network::new(&exchanges)), lines, controls)
+    }
+
+    /// The order by a key, the low bits of `records`, from the smallest to the greatest; those with equal keys come as they were. What is revealed are
+    /// comparisons of records in random order, no two of which are equal, since their places count too; so they tell nothing of the records.
+    ///
+    /// # Errors
+    /// What happened to the session.
+    pub(crate) fn by(records: &Value, key: Key) -> Result<Self> {
+        let (session, count) = (records.session(), records.lanes());
+        let places = count.next_power_of_two().ilog2().max(1);
+        let numbers: Vec<u128> = (0..count as u128).collect();
+        let keys = records.part(0, key.width as u32);
+        let numbered = Value::join(&[&session.constant_row(places, &numbers), &keys]);
+        let mut order = Self::random(&numbered);
+        let keys = order.applied(&numbered);
+        let mut sort = Quicksort::new(count);
+        while let Some((firsts, seconds)) = sort.pairs() {
+            let operands = [&keys.gather(&firsts), &keys.gather(&seconds)];
+            let less = Value::apply(Op::Less { signed: key.signed }, &operands, 1);
+            sort.hear(&session.open_bits(&less)?);
+        }
+        order.places = Some(sort.into_order());
+        Ok(order)
+    }
+
+    /// The records in this order.
+    pub(crate) fn applied(&self, records: &Value) -> Value {
+        let shuffled = match &self.shuffle {
+            Shuffle::Nothing => records.clone(),
+            Shuffle::Protocol(number) => records.shuffled(*number, false),
+            Shuffle::Networks(network, lines, controls) => {
+                controls.iter().fold(records.clone(), |records, controls| {
+                    network.pass(&records, lines, exchanges(controls))
+                })
+            }
+        };
+        match &self.places {
+            None => shuffled,
+            Some(places) => shuffled.gather(places),
+        }
+    }
+
+    /// The records whose order this is, as they were before.
+    pub(crate) fn undone(&self, records: &Value) -> Value {
+        let shuffled = match &self.places {
+            None => records.clone(),
+            Some(places) => {
+                let mut back = vec![0; places.len()];
+                places
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, &place)| back[place] = at);
+                records.gather(&back)
+            }
+        };
+        match &self.shuffle {
+            Shuffle::Nothing => shuffled,
+            Shuffle::Protocol(number) => shuffled.shuffled(*number, true),
+            Shuffle::Networks(network, lines, controls) => {
+                controls.iter().rev().fold(shuffled, |records, controls| {
+                    network.pass_back(&records, lines, exchanges(controls))
+                })
+            }
+        }
+    }
+}
+
+/// What the gates of a layer do whose exchanges are decided so.
+fn exchanges(controls: &Value) -> impl Fn(&[Gate], &Value, &Value) -> (Value, Value) {
+    |gates, x, y| {
+        let places: Vec<usize> = gates.iter().map(|gate| gate.number).collect();
+        exchange_if(&controls.gather(&places), x, y)
+    }
+}
+
+/// The records in an order that is uniformly random to every party.
+pub(crate) fn shuffled(records: &Value) -> Value {
+    Order::random(records).applied(records)
+}
+
+/// The records from the smallest key to the greatest (see [`Order::by`]).
+///
+/// # Errors
+/// What happened to the session.
+pub(crate) fn shuffled_and_sorted(records: &Value, key: Key) -> Result<Value> {
+    Ok(Order::by(records, key)?.applied(records))
+}
