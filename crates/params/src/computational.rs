@@ -266,6 +266,8 @@ pub struct ThreeUse {
     pub workers: f64,
     /// Blocks of 128 bits of keystream that one component of all sharings takes, at most.
     pub blocks: f64,
+    /// Orders of rows that are drawn: three keys each.
+    pub orders: f64,
     /// Whether views are compared by SHA-256, or by a MAC.
     pub hashed_views: bool,
 }
@@ -281,25 +283,37 @@ impl ThreeUse {
 /// Purposes of a component's keystream that have keys of their own, after the first.
 const PURPOSES: f64 = 5.0;
 
+/// The same of moving rows in secret orders, which one worker does.
+const PURPOSES_OF_ROWS: f64 = 7.0;
+
 /// The keys of a worker's views: each of two threads has one with each peer for opened values, and one for products.
 const KEYS_OF_VIEWS: f64 = 2.0 * 2.0;
 
 /// The primitives of a session of three parties, any two of which share keys.
 #[must_use]
 pub fn three(use_: &ThreeUse) -> Computational {
+    // The keys of their views are as many as of one thread.
+    let (purposes_of_rows, views_of_rows) = match use_.orders > 0.0 {
+        true => (PURPOSES_OF_ROWS, KEYS_OF_VIEWS / 2.0),
+        false => (0.0, 0.0),
+    };
     let later = if use_.blocks > ThreeUse::BLOCKS_OF_FIRST {
-        PURPOSES * use_.workers + (use_.blocks / ThreeUse::BLOCKS_OF_KEY).ceil()
+        PURPOSES * use_.workers + purposes_of_rows + (use_.blocks / ThreeUse::BLOCKS_OF_KEY).ceil()
     } else {
         0.0
     };
     let views = if use_.hashed_views {
         0.0
     } else {
-        KEYS_OF_VIEWS * use_.workers
+        KEYS_OF_VIEWS * use_.workers + views_of_rows
     };
     let blocks = use_.blocks.min(ThreeUse::BLOCKS_OF_KEY);
     vec![
-        streams("shares, triples and tags", 3.0 * (1.0 + later + views), blocks),
+        streams(
+            "shares, triples and tags",
+            3.0 * (1.0 + later + views + use_.orders),
+            blocks,
+        ),
         Primitive {
             protects: "keys, names and hashed views",
             construction: "SHA-256",
@@ -362,10 +376,19 @@ mod tests {
             three(&ThreeUse {
                 workers,
                 blocks,
+                orders: 0.0,
                 hashed_views,
             })
             .bits
         };
+        // Ten orders, and views of rows.
+        let orders = three(&ThreeUse {
+            workers: 1.0,
+            blocks: 1e6,
+            orders: 10.0,
+            hashed_views: false,
+        });
+        assert_eq!(orders.bits, 128.0 - (15f64 + 6.0 + 30.0).log2());
         assert_eq!(bits(1.0, 1e6, true), 128.0 - 3f64.log2());
         assert_eq!(bits(1.0, 1e6, false), 128.0 - 15f64.log2());
         // Two more keys of each component, and one for each of five purposes.

@@ -41,6 +41,11 @@ impl SecretBlocks {
         Self(bytemuck::zeroed_vec(blocks))
     }
 
+    /// The same, or nothing if there is no memory for them.
+    pub fn try_zeroed(blocks: usize) -> Option<Self> {
+        bytemuck::allocation::try_zeroed_vec(blocks).ok().map(Self)
+    }
+
     /// Changes the length. What was there stays, as far as it fits; new blocks are zero or hold leftovers of this array.
     pub fn resize(&mut self, blocks: usize) {
         if blocks > self.0.capacity() {

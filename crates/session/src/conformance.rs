@@ -149,9 +149,17 @@ fn random_circuits(cluster: &impl Cluster) {
 
 /// An order moves all wires alike, and back; another one moves them elsewhere.
 fn lanes_are_moved_in_secret_orders(cluster: &impl Cluster) {
-    for (rows, lanes) in [(1, 1), (3, 2), (20, 63), (64, 64), (65, 200), (130, 1000)] {
+    for (rows, lanes) in [
+        (1, 1),
+        (3, 2),
+        (20, 63),
+        (64, 64),
+        (65, 200),
+        (130, 1000),
+        (1, 20_000),
+    ] {
         let values = bits(51, rows, lanes);
-        let numbers = BitMatrix::from_fn(10, lanes, |row, lane| lane >> row & 1 == 1);
+        let numbers = BitMatrix::from_fn(15, lanes, |row, lane| lane >> row & 1 == 1);
         let results = cluster.run(|engine| {
             if !engine.shuffles() {
                 assert!(matches!(engine.draw(lanes), Err(Error::BadInput(_))));
@@ -182,7 +190,7 @@ fn lanes_are_moved_in_secret_orders(cluster: &impl Cluster) {
         let mut first = None;
         for all in unwrap_all(results).into_iter().flatten() {
             let number = |first: usize, lane: usize| {
-                (0..10).fold(0, |sum, row| sum | usize::from(all.get(first + row, lane)) << row)
+                (0..15).fold(0, |sum, row| sum | usize::from(all.get(first + row, lane)) << row)
             };
             let mut seen = vec![false; lanes];
             for lane in 0..lanes {
@@ -194,7 +202,7 @@ fn lanes_are_moved_in_secret_orders(cluster: &impl Cluster) {
                 }
             }
             let moved = (0..lanes)
-                .filter(|lane| number(2 * rows + 10, *lane) != *lane)
+                .filter(|lane| number(2 * rows + 15, *lane) != *lane)
                 .count();
             assert!(
                 lanes < 20 || moved > lanes / 2,

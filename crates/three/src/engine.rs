@@ -462,6 +462,7 @@ impl Engine for ThreeEngine {
         let blocks_of_512 = each * (gates + waiting);
         let session = ThreeUse {
             workers,
+            orders: self.shuffler.orders() as f64,
             blocks: 4.0 * (blocks_of_512 + self.shuffler.blocks() as f64),
             hashed_views: self.view_check == ViewCheck::Sha256,
         };

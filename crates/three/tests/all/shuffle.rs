@@ -257,6 +257,7 @@ fn a_wrong_product_of_the_check_is_caught() {
 
 /// What a cheating party adds to messages of its own and to those that it receives, so that its components are as it wants them.
 fn consistent(
+    session: &Session,
     corrupted: u8,
     add: impl Fn(Wire, Step, usize) -> Option<usize> + Clone + Send + 'static,
 ) -> [Result<BitMatrix>; 3] {
@@ -267,7 +268,7 @@ fn consistent(
             Some(vec![(message.step, flipped(&message.body, at)?)])
         }
     };
-    let session = (0..3).fold(session(), |session, party| {
+    let session = (0..3).fold(session.clone(), |session, party| {
         let (hook, hooked) = ((party == corrupted).then(&hook), hook());
         let spy = match hook {
             Some(hook) => Spy::corrupting(hook),
@@ -283,11 +284,19 @@ fn consistent(
 /// In each move: there, back, and by another order.
 #[test]
 fn rows_that_all_holders_have_wrong_are_caught() {
+    assert_wrong_rows_are_caught(&session());
+    assert_wrong_rows_are_caught(&Session {
+        view_check: ViewCheck::Sha256,
+        ..session()
+    });
+}
+
+fn assert_wrong_rows_are_caught(session: &Session) {
     for corrupted in 0..3 {
         for other in (0..3).filter(|other| *other != corrupted) {
             for (occurrence, at) in [(0, 0), (1, 5 * ROW + 20), (2, 3)] {
                 let pair = [corrupted, other];
-                let results = consistent(corrupted, move |wire, step, number| {
+                let results = consistent(session, corrupted, move |wire, step, number| {
                     let hit = pair.contains(&wire.from) && pair.contains(&wire.to);
                     (hit && (step, number) == (steps::MOVE_ROWS, occurrence)).then_some(at)
                 });
@@ -307,7 +316,7 @@ fn rows_that_all_holders_have_wrong_are_caught() {
 #[test]
 fn a_guess_at_a_place_is_not_confirmed() {
     for place in 0..LANES {
-        let results = consistent(2, move |wire, step, occurrence| {
+        let results = consistent(&session(), 2, move |wire, step, occurrence| {
             match (step, wire.from, wire.to) {
                 // Its first move, and what it has of it itself.
                 (steps::MOVE_ROWS, 2, 0) | (steps::MOVE_ROWS, 0, 2) if occurrence == 0 => Some(0),
@@ -323,14 +332,14 @@ fn a_guess_at_a_place_is_not_confirmed() {
 #[test]
 fn a_wrong_tag_is_caught_wherever_its_row_goes() {
     for row in 0..LANES {
-        let results = consistent(0, move |wire, step, occurrence| {
+        let results = consistent(&session(), 0, move |wire, step, occurrence| {
             let hit = (step, occurrence, wire.from) == (steps::TAG_ROWS, 0, 0);
             hit.then_some(8 * row)
         });
         assert_caught(&format!("row {row}"), 0, &results, &[checks::SHUFFLE]);
     }
     // The pad's tag.
-    let results = consistent(1, |wire, step, occurrence| {
+    let results = consistent(&session(), 1, |wire, step, occurrence| {
         ((step, occurrence, wire.from) == (steps::TAG_ROWS, 0, 1)).then_some(8 * LANES)
     });
     assert_caught("the pad", 1, &results, &[checks::SHUFFLE]);

@@ -39,7 +39,14 @@ pub(super) struct Moved {
     pub(super) states: [Rows; 2],
     /// A random row that was tagged with them.
     pub(super) pad: Pair,
-    pub(super) pad_tag: [u64; 2],
+    pub(super) pad_tag: Zeroizing<[u64; 2]>,
+}
+
+impl Moved {
+    /// Bytes that both states of such rows take until they are checked, with the pad.
+    pub(super) fn bytes_of(rows: &Rows) -> usize {
+        2 * rows.bytes() + size_of::<Moved>() + 16 * rows.width.next_multiple_of(8)
+    }
 }
 
 /// Rows that were moved and are not checked, and what checks them.
@@ -49,6 +56,7 @@ pub(super) struct Checker {
     /// Those of which the keystream was taken.
     known: [Zeroizing<Vec<Block512>>; 2],
     pending: Vec<Moved>,
+    pending_bytes: usize,
     coins: Counter,
     /// Secret factors of sums.
     factors: Counter,
@@ -67,6 +75,7 @@ impl Checker {
             weights: Counter::new(Purpose::RowWeight, 0),
             known: Default::default(),
             pending: Vec::new(),
+            pending_bytes: 0,
             coins: Counter::new(Purpose::ShuffleCoin, 0),
             factors: Counter::new(Purpose::SumFactor, 0),
             checks: 0,
@@ -103,12 +112,12 @@ impl Checker {
     }
 
     pub(super) fn add(&mut self, moved: Moved) {
+        self.pending_bytes += Moved::bytes_of(&moved.states[0]);
         self.pending.push(moved);
     }
 
     pub(super) fn pending_bytes(&self) -> usize {
-        let states = self.pending.iter().flat_map(|moved| &moved.states);
-        states.map(Rows::bytes).sum()
+        self.pending_bytes
     }
 
     pub(super) fn checks(&self) -> u64 {
@@ -138,7 +147,7 @@ impl Checker {
         self.views.add_opened(opened);
         let weights = self.weights(width, keys);
         let opened = &as_words(opened)[..width];
-        let [first, second] = &mut differences;
+        let [first, second] = &mut *differences;
         gf64::add_row_products(opened, &weights.first, std::slice::from_mut(first));
         gf64::add_row_products(opened, &weights.first, std::slice::from_mut(second));
         gf64::add_row_products(opened, &weights.both, std::slice::from_mut(second));
@@ -153,11 +162,11 @@ impl Checker {
                 std::slice::from_mut(factor_second),
             ],
         );
-        let (factor_first, factor_second) = (factor_first.0[0], factor_second.0[0]);
         let mut product = Zeroizing::new([Block512::ZERO; 2]);
         let [ours, theirs] = &mut *product;
         keys.zero(zeros.take(1), std::slice::from_mut(ours));
-        ours.0[0] ^= gf64::mul(*first, factor_first ^ factor_second) ^ gf64::mul(*second, factor_first);
+        ours.0[0] ^=
+            gf64::mul(*first, factor_first.0[0] ^ factor_second.0[0]) ^ gf64::mul(*second, factor_first.0[0]);
         ours.0[1..].fill(0);
         ring.pass(steps::SCALE_SUM, [std::slice::from_ref(&*ours)])?;
         ring.take(steps::SCALE_SUM, [std::slice::from_mut(theirs)])?;
@@ -166,14 +175,14 @@ impl Checker {
         self.views
             .add_products(std::slice::from_ref(theirs), std::slice::from_ref(ours));
         self.views.compare(ring, &VIEW_STEPS)?;
-        self.pending.clear();
+        self.forget();
         Ok(6)
     }
 
     /// Of each component the weighted sums of words and the pads, with zero for the tag, and of tags with those of the pads.
-    fn sums(&self, weights: &Prg, width: usize) -> (Pair, [u64; 2]) {
+    fn sums(&self, weights: &Prg, width: usize) -> (Pair, Zeroizing<[u64; 2]>) {
         let mut sums = zero_pair(width.div_ceil(8));
-        let mut tags = [0; 2];
+        let mut tags = Zeroizing::new([0; 2]);
         let mut at = Position { stream: 0, index: 0 };
         let mut tile = [Block512::ZERO; TILE / 8];
         for moved in &self.pending {
@@ -204,8 +213,13 @@ impl Checker {
         (sums, tags)
     }
 
-    pub(super) fn wipe(&mut self) {
+    fn forget(&mut self) {
         self.pending.clear();
+        self.pending_bytes = 0;
+    }
+
+    pub(super) fn wipe(&mut self) {
+        self.forget();
         self.known.iter_mut().for_each(|known| known.zeroize());
     }
 }

@@ -18,6 +18,8 @@
 //!
 //! A row that is wrong passes if the weighted errors cancel in every word, if `α` makes zero of them, or if the factor is guessed: with `3·2^-64` at most, in all checks of
 //! a session together, as the first check of an error ends it or lets it pass.
+//!
+//! Rows are moved in memory by the permutations themselves: a program on the same processor that sees by its cache which addresses are used may learn them.
 
 mod check;
 mod rows;
@@ -30,11 +32,11 @@ use cenote_primitives::{
     Block, Block512, Position, SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut, gf64,
     hidden_permutation, kernels,
 };
-use cenote_session::{Error, Result, WireVector};
+use cenote_session::{Error, Result, WireVector, room};
 use zeroize::Zeroizing;
 
 use self::check::{Checker, Moved};
-use self::rows::{Rows, permute};
+use self::rows::{Rows, permute, secret_blocks};
 use crate::ring::Ring;
 use crate::setup::keys::{Counter, Keys, Purpose};
 use crate::steps;
@@ -106,16 +108,19 @@ impl Shuffler {
                 order.map_or(0, |(_, rows)| rows)
             )));
         };
-        let mut rows = Rows::of(wires);
-        if self.checker.pending_bytes() + 2 * rows.bytes() > MOST_PENDING {
+        let mut rows = Rows::of(wires)?;
+        if self.checker.pending_bytes() + Moved::bytes_of(&rows) > MOST_PENDING {
             *rounds += self.check(ring, keys)?;
         }
         let (pad, pad_tag) = self.tag(&mut rows, ring, keys)?;
         let [first, second, last] = if back { [2, 1, 0] } else { [0, 1, 2] };
-        let mut scratch = SecretBlocks::zeroed(rows.components[0].len());
+        let mut scratch = secret_blocks(rows.words())?;
         let mut hop = |from: &Rows, to: &mut Rows, hop: u8| {
             let which = held(self.me, PartyId(hop));
-            let order = which.map(|which| (which, permutation(keys, which, at, from.count)));
+            let order = match which {
+                Some(which) => Some((which, permutation(keys, which, at, from.count)?)),
+                None => None,
+            };
             let order = order.as_ref().map(|(which, order)| (*which, order.as_slice()));
             let mask = self.masks.take(from.components[0].len());
             move_rows(
@@ -127,7 +132,7 @@ impl Shuffler {
                 (ring, keys, self.lag),
             )
         };
-        let (mut early, mut middle) = (rows.alike(), rows.alike());
+        let (mut early, mut middle) = (rows.alike()?, rows.alike()?);
         hop(&rows, &mut early, first)?;
         hop(&early, &mut middle, second)?;
         hop(&middle, &mut rows, last)?;
@@ -145,14 +150,14 @@ impl Shuffler {
     }
 
     /// Tags each row and a pad: one multiplication over GF(2^64) each, whatever its width. Gives the pad and its tag.
-    fn tag(&mut self, rows: &mut Rows, ring: &mut Ring, keys: &Keys) -> Result<(Pair, [u64; 2])> {
+    fn tag(&mut self, rows: &mut Rows, ring: &mut Ring, keys: &Keys) -> Result<(Pair, Zeroizing<[u64; 2]>)> {
         let weights = self.checker.weights(rows.width, keys);
         let count = rows.count;
         let mut pad = zero_pair(rows.width.div_ceil(8));
         let at = self.pads.take(pad[0].len());
         keys.random(at, pad.each_mut().map(|component| &mut component[..]));
         let blocks = (count + 1).div_ceil(8);
-        let mut tags = zero_pair(blocks);
+        let mut tags = [secret_blocks(count + 1)?, secret_blocks(count + 1)?];
         let [ours, theirs] = &mut tags;
         keys.zero(self.zeros.take(blocks), ours);
         let (of_rows, of_pad) = as_words_mut(ours).split_at_mut(count);
@@ -168,7 +173,7 @@ impl Shuffler {
         })?;
         rows.set_tags(&tags);
         let pad_tag = tags.each_ref().map(|tags| as_words(tags)[count]);
-        Ok((pad, pad_tag))
+        Ok((pad, Zeroizing::new(pad_tag)))
     }
 
     /// Checks all that was moved. Gives the rounds.
@@ -186,8 +191,12 @@ impl Shuffler {
 
     /// Blocks of keystream that were used, about.
     pub(crate) fn blocks(&self) -> u64 {
-        // What permutations are expanded from is of keys of their own.
-        self.masks.taken() + self.zeros.taken()
+        self.masks.taken() + self.zeros.taken() + self.pads.taken()
+    }
+
+    /// How many orders were drawn.
+    pub(crate) fn orders(&self) -> usize {
+        self.drawn.len()
     }
 
     /// Overwrites all shares with zeros.
@@ -236,12 +245,13 @@ fn held(me: PartyId, hop: PartyId) -> Option<usize> {
 }
 
 /// The permutation at this place of the keystream of a component.
-fn permutation(keys: &Keys, which: usize, at: Position, rows: usize) -> Zeroizing<Vec<u32>> {
+fn permutation(keys: &Keys, which: usize, at: Position, rows: usize) -> Result<Zeroizing<Vec<u32>>> {
     let mut seed = Zeroizing::new([Block512::ZERO]);
     keys.component(which, at, &mut seed[..]);
-    let mut order = Zeroizing::new(vec![0; rows]);
-    hidden_permutation(Block([seed[0].0[0], seed[0].0[1]]), &mut order);
-    order
+    let mut order = room::secret("an order of rows", rows)?;
+    let seed = Zeroizing::new([seed[0].0[0], seed[0].0[1]]);
+    hidden_permutation(Block(*seed), &mut order);
+    Ok(order)
 }
 
 /// Sends the peer `words` and adds to them what it sends.

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use cenote_primitives::{SecretBlocks, as_words, as_words_mut, prefer_huge_pages, transpose64};
-use cenote_session::{Result, WireVector};
+use cenote_session::{Error, Result, WireVector};
+use zeroize::Zeroizing;
 
-use crate::triple_check::{Pair, zero_pair};
+use crate::triple_check::Pair;
 use crate::wires::ThreeWires;
 
 /// Rows of so many words, their tags among them, as one party holds them.
@@ -18,36 +19,36 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Room for as many rows as `wires` have lanes.
-    pub(super) fn zeroed(wires: usize, lanes: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is none.
+    pub(super) fn zeroed(wires: usize, lanes: usize) -> Result<Self> {
         let width = wires.div_ceil(64) + 1;
-        let components = zero_pair((lanes * width).div_ceil(8));
-        components
-            .iter()
-            .for_each(|component| prefer_huge_pages(component));
-        Self {
+        let words = lanes.saturating_mul(width);
+        Ok(Self {
             width,
             count: lanes,
-            components,
-        }
+            components: [secret_blocks(words)?, secret_blocks(words)?],
+        })
     }
 
     /// Room for as many rows as these.
-    pub(super) fn alike(&self) -> Self {
-        let components = zero_pair(self.components[0].len());
-        components
-            .iter()
-            .for_each(|component| prefer_huge_pages(component));
-        Self { components, ..*self }
+    pub(super) fn alike(&self) -> Result<Self> {
+        let words = self.words();
+        Ok(Self {
+            components: [secret_blocks(words)?, secret_blocks(words)?],
+            ..*self
+        })
     }
 
     /// The lanes of `wires`, without tags.
-    pub(super) fn of(wires: &ThreeWires) -> Self {
-        let mut rows = Self::zeroed(wires.wires(), wires.lanes());
+    pub(super) fn of(wires: &ThreeWires) -> Result<Self> {
+        let mut rows = Self::zeroed(wires.wires(), wires.lanes())?;
         let (width, stride) = (rows.width, wires.stride());
         for (component, words) in rows.components.iter_mut().zip(&wires.components) {
             let rows = as_words_mut(component);
             for Tiles { limb, blocks, lanes } in tiles(wires) {
-                let mut tiles = [[0; 64]; LINE];
+                let mut tiles = Zeroizing::new([[0; 64]; LINE]);
                 let columns = words[limb * 64 * stride..].chunks_exact(stride);
                 for (wire, column) in columns.take(64).enumerate() {
                     for (tile, word) in tiles.iter_mut().zip(&column[blocks.clone()]) {
@@ -61,7 +62,7 @@ impl Rows {
                 }
             }
         }
-        rows
+        Ok(rows)
     }
 
     /// The rows as wires.
@@ -72,7 +73,7 @@ impl Rows {
         for (words, component) in shares.components.iter_mut().zip(&self.components) {
             let rows = as_words(component);
             for Tiles { limb, blocks, lanes } in all.iter().cloned() {
-                let mut tiles = [[0; 64]; LINE];
+                let mut tiles = Zeroizing::new([[0; 64]; LINE]);
                 let rows = rows[lanes.start * width..lanes.end * width].chunks_exact(width);
                 for (slot, row) in tiles.as_flattened_mut().iter_mut().zip(rows) {
                     *slot = row[limb];
@@ -80,7 +81,7 @@ impl Rows {
                 tiles[..blocks.len()].iter_mut().for_each(transpose64);
                 let columns = words[limb * 64 * stride..].chunks_exact_mut(stride);
                 for (wire, column) in columns.take(64).enumerate() {
-                    for (word, tile) in column[blocks.clone()].iter_mut().zip(&tiles) {
+                    for (word, tile) in column[blocks.clone()].iter_mut().zip(tiles.iter()) {
                         *word = tile[wire];
                     }
                 }
@@ -96,7 +97,7 @@ impl Rows {
 
     /// Bytes of both components.
     pub(super) fn bytes(&self) -> usize {
-        2 * 8 * self.words()
+        2 * size_of_val(&*self.components[0])
     }
 
     /// Writes the tags of both components, which are the first words of `tags`.
@@ -108,6 +109,18 @@ impl Rows {
             }
         }
     }
+}
+
+/// Room for so many secret words.
+pub(super) fn secret_blocks(words: usize) -> Result<SecretBlocks> {
+    let blocks = SecretBlocks::try_zeroed(words.div_ceil(8));
+    let blocks = blocks.ok_or_else(|| {
+        Error::OutOfMemory(format!(
+            "there is no room for {words} words of rows that are moved"
+        ))
+    })?;
+    prefer_huge_pages(&blocks);
+    Ok(blocks)
 }
 
 /// Words of a wire that are moved together: a line of the cache.
