@@ -49,8 +49,7 @@ fn add_row_products_on(simd: Simd, rows: &[u64], weights: &[u64], sums: &mut [u6
         Simd::Avx2 | Simd::Avx512 => unsafe { x86::add_row_products(rows, weights, sums) },
         _ => {
             for (sum, row) in sums.iter_mut().zip(rows.chunks_exact(weights.len())) {
-                let products = row.iter().zip(weights).map(|(&a, &b)| carryless(a, b));
-                *sum ^= reduce(products.fold(0, |sum, product| sum ^ product));
+                *sum ^= sum_of_products(row, weights);
             }
         }
     }
@@ -68,12 +67,16 @@ fn add_weighted_rows_on(simd: Simd, rows: &[u64], weights: &[u64], sums: &mut [u
         _ => {
             let width = sums.len();
             for (column, sum) in sums.iter_mut().enumerate() {
-                let words = rows[column..].iter().step_by(width);
-                let products = words.zip(weights).map(|(&a, &b)| carryless(a, b));
-                *sum ^= reduce(products.fold(0, |sum, product| sum ^ product));
+                *sum ^= sum_of_products(rows[column..].iter().step_by(width), weights);
             }
         }
     }
+}
+
+/// The sum of all products in portable code, with one reduction at the end.
+fn sum_of_products<'a>(words: impl IntoIterator<Item = &'a u64>, weights: &[u64]) -> u64 {
+    let products = words.into_iter().zip(weights).map(|(&a, &b)| carryless(a, b));
+    reduce(products.fold(0, |sum, product| sum ^ product))
 }
 
 /// A polynomial of 127 coefficients, reduced.

@@ -1,6 +1,6 @@
 //! Room for what depends on the job or a peer: where there is none, the session fails and says what for, and the process goes on.
 
-use cenote_primitives::{BitMatrix, prefer_huge_pages};
+use cenote_primitives::{BitMatrix, Block512, SecretBlocks, prefer_huge_pages};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Error, Result};
@@ -25,6 +25,16 @@ where
     T: bytemuck::Zeroable + Zeroize,
 {
     zeroed(what, count).map(Zeroizing::new)
+}
+
+/// `count` blocks of zeros that are secret.
+///
+/// # Errors
+/// As [`zeroed`].
+pub fn blocks(what: &str, count: usize) -> Result<SecretBlocks> {
+    let room = SecretBlocks::try_zeroed(count).ok_or_else(|| lacking::<Block512>(what, count))?;
+    prefer_huge_pages(&room);
+    Ok(room)
 }
 
 /// An array of secrets that is empty and has room for `count` items from the start: growing would leave the old copy in memory unwiped.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use cenote_primitives::{SecretBlocks, as_words, as_words_mut, prefer_huge_pages, transpose64};
-use cenote_session::{Error, Result, WireVector};
+use cenote_primitives::{SecretBlocks, as_words, as_words_mut, transpose64};
+use cenote_session::{Result, WireVector, room};
 use zeroize::Zeroizing;
 
 use crate::triple_check::Pair;
@@ -18,32 +18,27 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Room for as many rows as `wires` have lanes.
+    /// Room for so many rows.
     ///
     /// # Errors
     /// [`OutOfMemory`](cenote_session::Error::OutOfMemory) if there is none.
-    pub(super) fn zeroed(wires: usize, lanes: usize) -> Result<Self> {
-        let width = wires.div_ceil(64) + 1;
-        let words = lanes.saturating_mul(width);
+    fn zeroed(width: usize, count: usize) -> Result<Self> {
+        let words = count.saturating_mul(width);
         Ok(Self {
             width,
-            count: lanes,
+            count,
             components: [secret_blocks(words)?, secret_blocks(words)?],
         })
     }
 
     /// Room for as many rows as these.
     pub(super) fn alike(&self) -> Result<Self> {
-        let words = self.words();
-        Ok(Self {
-            components: [secret_blocks(words)?, secret_blocks(words)?],
-            ..*self
-        })
+        Self::zeroed(self.width, self.count)
     }
 
     /// The lanes of `wires`, without tags.
     pub(super) fn of(wires: &ThreeWires) -> Result<Self> {
-        let mut rows = Self::zeroed(wires.wires(), wires.lanes())?;
+        let mut rows = Self::zeroed(wires.wires().div_ceil(64) + 1, wires.lanes())?;
         let (width, stride) = (rows.width, wires.stride());
         for (component, words) in rows.components.iter_mut().zip(&wires.components) {
             let rows = as_words_mut(component);
@@ -113,14 +108,7 @@ impl Rows {
 
 /// Room for so many secret words.
 pub(super) fn secret_blocks(words: usize) -> Result<SecretBlocks> {
-    let blocks = SecretBlocks::try_zeroed(words.div_ceil(8));
-    let blocks = blocks.ok_or_else(|| {
-        Error::OutOfMemory(format!(
-            "there is no room for {words} words of rows that are moved"
-        ))
-    })?;
-    prefer_huge_pages(&blocks);
-    Ok(blocks)
+    room::blocks("rows that are moved", words.div_ceil(8))
 }
 
 /// Words of a wire that are moved together: a line of the cache.
