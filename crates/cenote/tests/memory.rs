@@ -1,5 +1,5 @@
 //! What a party's process takes is no more than it was said to take before it began, for a small job and where there is much to open; what is
-//! said of a small job is of its size; and of a larger one, for the party that takes the most, it is a fifth more than what it takes, besides what each
+//! said of a small job is of its size; and of a larger one, for the party that takes the most, it is at most a fifth more than what it takes, besides what each
 //! process has.
 //!
 //! Parties are processes, started from this program, so it has a `main` of its own.

@@ -12,7 +12,7 @@ struct Part {
 
 /// Quicksort of the records 0, 1, …, step by step: what is to be compared is asked for, and then heard. The pivot of a part is the median of a sample of about
 /// its third root, all of whose pairs are compared in one step; if enough of the sample falls into one of the two parts, it is that part's. With
-/// random keys it takes about `1.03·n·log2 n` comparisons in `2.2·log2 n` steps.
+/// random keys a thousand records or more take less than `1.12·n·log2 n` comparisons in `2.8·log2 n` steps, which a test holds.
 pub(super) struct Quicksort {
     parts: Vec<Part>,
 }
