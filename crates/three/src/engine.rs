@@ -231,7 +231,7 @@ impl ThreeEngine {
         most_lanes(plan)
     }
 
-    /// How many messages sending runs ahead of receiving (see [`Lag`]).
+    /// How many messages sending runs ahead of receiving (see [`Lag`](crate::Lag)).
     pub fn lag(&self) -> usize {
         self.lag
     }
