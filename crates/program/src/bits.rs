@@ -10,7 +10,7 @@ use cenote_session::Parties;
 use crate::error::Result;
 use crate::op::Op;
 use crate::session::Session;
-use crate::table;
+use crate::table::{self, Lookup, Matched};
 use crate::value::Value;
 
 /// A row of secrets of so many bits each, for programs that are made from descriptions, such as queries. What the bits mean is the caller's
@@ -306,6 +306,22 @@ impl Bits {
     pub fn looked_up(&self, keys: &Self, payload: &Self) -> (Self, Self) {
         let (found, payload) = table::looked_up((&keys.0, &payload.0), &self.0, unsigned(self.width()));
         (Bits(found), Bits(payload))
+    }
+
+    /// For each of these keys whether it is among `keys`, and the `payload` there; and whether a key comes twice among those, or the rows are not sorted
+    /// though they were said to be. A key whose highest bit is 1 is none. Which rows are `sorted` is said of `keys` first, and then of these.
+    ///
+    /// Nothing if it takes less to sort those that are not, with the `others` bits beside these keys, and to look them up then ([`Bits::looked_up`]).
+    #[track_caller]
+    pub fn matched(&self, others: u32, keys: &Self, payload: &Self, sorted: [bool; 2]) -> Option<[Self; 3]> {
+        let left = (&keys.0, &payload.0);
+        let lookup = Lookup::new(left, (&self.0, others), sorted)?;
+        let Matched {
+            found,
+            payload,
+            wrong,
+        } = lookup.run(left, &self.0);
+        Some([found, payload, wrong].map(Bits))
     }
 
     /// Whether each place of a sorted row is the first with its value.

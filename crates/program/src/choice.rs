@@ -14,7 +14,7 @@ use cenote_circuit::library::Goal;
 use crate::segment::Recipe;
 
 /// What an AND takes, about, in a protocol whose levels take rounds.
-const AND: Duration = Duration::from_nanos(2);
+pub(crate) const AND: Duration = Duration::from_nanos(2);
 
 /// The plans of a recipe.
 pub(crate) struct Plans {

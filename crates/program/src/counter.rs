@@ -6,7 +6,7 @@ use std::rc::Rc;
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
-use cenote_session::{Demand, Parties, Result};
+use cenote_session::{Demand, Moves, Parties, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{Machine, Slot, Wires};
@@ -29,10 +29,32 @@ pub struct Tally {
     pub wires: u64,
     /// The most pieces that a row is put together from at once: half of its lanes, in a network that sorts.
     pub pieces: u64,
+    /// Rows that are moved in secret orders.
+    pub moves: Moves,
+}
+
+/// What a protocol can do, as far as it decides how a program is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Whether each level of ANDs takes a round, so that circuits with fewer levels may be chosen.
+    pub levels_take_rounds: bool,
+    /// Whether it moves rows in secret orders.
+    pub shuffles: bool,
+}
+
+impl Abilities {
+    /// Those of three parties.
+    pub const THREE: Self = Self {
+        levels_take_rounds: true,
+        shuffles: true,
+    };
 }
 
 /// Bytes for a piece of a row: of two records, where they are, were and go, and the gate that takes them.
 const PIECE: u64 = 144;
+
+/// Messages one after another in which rows are moved.
+const MOVE: u64 = 4;
 
 impl Tally {
     /// Bytes that a party takes to find its way through networks, besides those of its session.
@@ -42,7 +64,10 @@ impl Tally {
 
     /// What it asks of a protocol.
     pub fn demand(&self) -> Demand<'static> {
-        let demand = Demand::new().and_gates(self.and_gates).and_wires(self.wires);
+        let demand = Demand::new()
+            .and_gates(self.and_gates)
+            .and_wires(self.wires)
+            .and_moves(self.moves);
         let demand = self.inputs.iter().fold(demand, |demand, &(owner, bits)| {
             demand.and_input(PartyId(owner), bits)
         });
@@ -56,20 +81,20 @@ impl Tally {
     }
 }
 
-/// Runs `program` as one of `parties` parties without any values: everything that is revealed is zero. In protocols where `levels_take_rounds`, circuits
-/// with fewer levels may be chosen.
+/// Runs `program` as one of `parties` parties of a protocol with these abilities without any values: everything that is revealed is zero.
+/// Sorts that reveal comparisons are counted as for random keys, with six standard deviations more.
 ///
 /// # Errors
 /// The program's.
 pub fn tally<T>(
     parties: usize,
-    levels_take_rounds: bool,
+    abilities: Abilities,
     program: impl FnOnce(&Session) -> crate::Result<T>,
 ) -> crate::Result<Tally> {
     let tally = Rc::new(RefCell::new(Tally::default()));
     let counter = Counter {
         parties,
-        levels_take_rounds,
+        abilities,
         slots: Vec::new(),
         kept: 0,
         tally: Rc::clone(&tally),
@@ -81,7 +106,7 @@ pub fn tally<T>(
 
 struct Counter {
     parties: usize,
-    levels_take_rounds: bool,
+    abilities: Abilities,
     /// Lanes and wires of each vector.
     slots: Vec<(usize, usize)>,
     /// Wires that are kept, each in all of its lanes.
@@ -129,7 +154,33 @@ impl Machine for Counter {
     }
 
     fn levels_take_rounds(&self) -> bool {
-        self.levels_take_rounds
+        self.abilities.levels_take_rounds
+    }
+
+    fn shuffles(&self) -> bool {
+        self.abilities.shuffles
+    }
+
+    fn foresees(&self) -> bool {
+        true
+    }
+
+    fn spare(&mut self, and_gates: u64) {
+        self.tally.borrow_mut().and_gates += and_gates;
+    }
+
+    fn draw(&mut self, _: usize) -> Result<u32> {
+        Ok(0)
+    }
+
+    fn shuffle(&mut self, wires: &Wires, _: u32, _: bool) -> Result<Slot> {
+        let (width, lanes) = (wires.1.len(), self.slots[wires.0].1);
+        {
+            let tally = &mut *self.tally.borrow_mut();
+            tally.moves = tally.moves.and(Moves::once(lanes as u64, width as u64));
+            tally.levels += MOVE;
+        }
+        Ok(self.keep(width, lanes))
     }
 
     fn input(&mut self, owner: PartyId, wires: usize, lanes: usize, _: Option<&BitMatrix>) -> Result<Slot> {

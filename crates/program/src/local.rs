@@ -39,6 +39,26 @@ pub fn in_memory<P: Protocol, T: Send>(
 /// # Errors
 /// As [`in_memory`].
 pub fn in_the_clear<T: Send>(parties: u8, program: impl Fn(&Session) -> Result<T> + Sync) -> Result<Vec<T>> {
+    clear(parties, false, program)
+}
+
+/// As [`in_the_clear`], by engines that move lanes in secret orders as three parties do, but not in secret. They do so wherever they can, also where it takes more than
+/// networks.
+///
+/// # Errors
+/// As [`in_memory`].
+pub fn in_the_clear_shuffling<T: Send>(
+    parties: u8,
+    program: impl Fn(&Session) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    clear(parties, true, program)
+}
+
+fn clear<T: Send>(
+    parties: u8,
+    shuffles: bool,
+    program: impl Fn(&Session) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let topology = Topology {
         name: "clear".into(),
         parties,
@@ -48,10 +68,13 @@ pub fn in_the_clear<T: Send>(parties: u8, program: impl Fn(&Session) -> Result<T
     };
     let connections = Connections::in_memory(&topology, TIMEOUT);
     as_threads(connections, |me, connections| {
-        run(
-            &Session::new(ClearEngine::new(me, connections.channels())),
-            &program,
-        )
+        let engine = ClearEngine::new(me, connections.channels());
+        if !shuffles {
+            return run(&Session::new(engine), &program);
+        }
+        let session = Session::new(engine.shuffling(0));
+        session.use_no_networks();
+        run(&session, &program)
     })
 }
 

@@ -35,6 +35,12 @@ pub(crate) trait Machine {
         refuse("shuffle")
     }
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
+    /// Whether it only counts what a program takes: what it reveals has no meaning.
+    fn foresees(&self) -> bool {
+        false
+    }
+    /// Foresees more AND gates, which it may or may not take.
+    fn spare(&mut self, _and_gates: u64) {}
     fn forget(&mut self, slot: Slot);
 
     // What is said of a machine that computes nothing with anybody.
@@ -119,7 +125,7 @@ impl Hosted {
     }
 
     fn at(&self, slot: Slot) -> &(u64, AnyWires) {
-        self.wires[slot].as_ref().expect("a slot in use has wires")
+        kept(&self.wires, slot)
     }
 
     fn select(&self, (slot, range): &Wires) -> AnyWires {
@@ -145,6 +151,10 @@ impl Hosted {
             }
         }
     }
+}
+
+fn kept(wires: &[Option<(u64, AnyWires)>], slot: Slot) -> &(u64, AnyWires) {
+    wires[slot].as_ref().expect("a slot in use has wires")
 }
 
 impl Machine for Hosted {
@@ -186,11 +196,16 @@ impl Machine for Hosted {
             // Peers with another plan would send other messages, and be accused of cheating.
             self.engine.compare(&self.done.digest())?;
         }
-        let inputs = match self.together(inputs) {
-            Some(inputs) => inputs,
-            None => self.engine.constant(&BitMatrix::zeros(0, lanes))?,
+        let outputs = if inputs.is_empty() {
+            let nothing = self.engine.constant(&BitMatrix::zeros(0, lanes))?;
+            self.engine.run(plan, &nothing)?
+        } else {
+            let pieces: Vec<_> = inputs
+                .iter()
+                .map(|(slot, range)| (&kept(&self.wires, *slot).1, range.clone()))
+                .collect();
+            self.engine.run_pieces(plan, &pieces)?
         };
-        let outputs = self.engine.run(plan, &inputs)?;
         Ok(self.keep(outputs))
     }
 

@@ -43,6 +43,8 @@ struct Core {
     runs: u64,
     /// How long a message takes from party to party, about.
     way: Duration,
+    /// Whether records go through no networks where they can be moved in secret orders, for tests.
+    no_networks: bool,
     failure: Option<Failure>,
     /// Whether everything is recorded and nothing run.
     recording: bool,
@@ -90,6 +92,7 @@ impl Session {
                 plans: HashMap::new(),
                 runs: 0,
                 way: WAY,
+                no_networks: false,
                 failure: None,
                 recording,
                 learnt: false,
@@ -104,6 +107,15 @@ impl Session {
     /// the same.
     pub fn set_way(&self, way: Duration) {
         self.0.core.borrow_mut().way = way;
+    }
+
+    /// Has records move in secret orders, where the protocol has such, whatever it takes: for tests.
+    pub(crate) fn use_no_networks(&self) {
+        self.0.core.borrow_mut().no_networks = true;
+    }
+
+    pub(crate) fn uses_no_networks(&self) -> bool {
+        self.0.core.borrow().no_networks
     }
 
     /// Has `told` called with the AND gates run so far whenever some were. It cannot use the session.
@@ -176,6 +188,11 @@ impl Session {
     pub(crate) fn fail_at(&self, what: impl Into<String>, at: &'static Location<'static>) {
         let what = what.into();
         self.0.core.borrow_mut().fail(Error::Misuse(Misuse { what, at }));
+    }
+
+    /// Notes what happened to the session, to be told at the next reveal.
+    pub(crate) fn fail_with(&self, error: Error) {
+        self.0.core.borrow_mut().failure = Some(Failure::New(error));
     }
 
     /// Runs what was recorded of single secrets, so that what comes next is compiled by itself.

@@ -228,12 +228,11 @@ impl Session {
         self.open_nodes(values.iter().map(|value| &*value.node), to, true)
     }
 
-    /// Opens a bit of each lane to all, of which the program knows that they tell nothing of any secret.
-    pub(crate) fn open_bits(&self, bits: &Value) -> Result<Vec<bool>> {
+    /// Opens a value to all, of which the program knows that it tells nothing of any secret.
+    pub(crate) fn open_untelling(&self, value: &Value) -> Result<BitMatrix> {
         let all = Parties::all(self.parties());
-        let opened = self.open_nodes(std::iter::once(&*bits.node), all, false)?;
-        let opened = opened.expect("all parties learn it");
-        Ok((0..bits.lanes()).map(|lane| opened.get(0, lane)).collect())
+        let opened = self.open_nodes(std::iter::once(&*value.node), all, false)?;
+        Ok(opened.expect("all parties learn it"))
     }
 }
 

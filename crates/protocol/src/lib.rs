@@ -52,6 +52,8 @@ pub trait Protocol:
 
     /// How many rows a share has for each wire that [`Engine::keep`] keeps; 0 if shares end with their session.
     const KEPT_ROWS: usize = 0;
+    /// Whether its engine moves lanes in secret orders ([`Engine::shuffles`](cenote_session::Engine::shuffles)).
+    const SHUFFLES: bool = false;
 
     /// Gives the setting `name`, one of [`Protocol::SETTINGS`], a value.
     ///

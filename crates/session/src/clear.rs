@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use cenote_circuit::Plan;
 use cenote_net::{Channel, Meter, PartyId, Step};
-use cenote_primitives::{BitMatrix, LaneRun, as_bytes, as_bytes_mut};
+use cenote_primitives::{BitMatrix, Block, LaneRun, Sampler, as_bytes, as_bytes_mut};
 
+use crate::contract::does_not_shuffle;
 use crate::{Costs, Engine, Error, Parties, Result, WireVector, compare_digests};
 
 const INPUT: Step = Step {
@@ -27,6 +28,8 @@ pub struct ClearEngine {
     me: PartyId,
     peers: Vec<Box<dyn Channel>>,
     costs: Costs,
+    /// The orders that were drawn, and from what, if it moves lanes.
+    orders: Option<(u64, Vec<Vec<u32>>)>,
 }
 
 /// Wires of a [`ClearEngine`]: their bits.
@@ -40,7 +43,15 @@ impl ClearEngine {
             me,
             peers,
             costs: Costs::default(),
+            orders: None,
         }
+    }
+
+    /// One that moves lanes in orders ([`Engine::shuffle`]), which are drawn from `seed`.
+    #[must_use]
+    pub fn shuffling(mut self, seed: u64) -> Self {
+        self.orders = Some((seed, Vec::new()));
+        self
     }
 }
 
@@ -119,7 +130,7 @@ impl Engine for ClearEngine {
     }
 
     fn run(&mut self, plan: &Plan, inputs: &ClearWires) -> Result<ClearWires> {
-        check_run(plan, inputs)?;
+        check_run(plan, inputs.wires())?;
         let start = Instant::now();
         let outputs = plan
             .evaluate(&inputs.0)
@@ -133,6 +144,33 @@ impl Engine for ClearEngine {
         check_arrange(parts, runs)?;
         let parts: Vec<&BitMatrix> = parts.iter().map(|part| &part.0).collect();
         Ok(ClearWires(BitMatrix::arrange(&parts, runs)))
+    }
+
+    fn shuffles(&self) -> bool {
+        self.orders.is_some()
+    }
+
+    fn draw(&mut self, lanes: usize) -> Result<u32> {
+        let (seed, orders) = self.orders.as_mut().ok_or_else(does_not_shuffle)?;
+        let number = u32::try_from(orders.len()).map_err(|_| does_not_shuffle())?;
+        let mut order = vec![0; lanes];
+        Sampler::new(Block([number.into(), *seed])).permutation(&mut order);
+        orders.push(order);
+        Ok(number)
+    }
+
+    fn shuffle(&mut self, wires: &ClearWires, order: u32, back: bool) -> Result<ClearWires> {
+        let orders = self.orders.as_ref().map(|(_, orders)| orders);
+        let order = orders.and_then(|orders| orders.get(order as usize));
+        let order = order.filter(|order| order.len() == wires.lanes());
+        let mut places = order.ok_or_else(does_not_shuffle)?.clone();
+        if back {
+            for (place, &lane) in (0..).zip(order.expect("it is there")) {
+                places[lane as usize] = place;
+            }
+        }
+        let runs: Vec<LaneRun> = places.iter().map(|&lane| LaneRun::new(0, lane, 1)).collect();
+        self.arrange(&[wires], &runs)
     }
 
     fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {
@@ -216,15 +254,12 @@ pub fn check_owner(parties: usize, owner: PartyId) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::BadInput`] if the number of wires is not the plan's.
-pub fn check_run(plan: &Plan, inputs: &impl WireVector) -> Result<()> {
-    if inputs.wires() == plan.input_slots().len() {
-        Ok(())
-    } else {
-        Err(Error::BadInput(format!(
-            "the circuit has {} input wires, but {} were given",
-            plan.input_slots().len(),
-            inputs.wires()
-        )))
+pub fn check_run(plan: &Plan, wires: usize) -> Result<()> {
+    match plan.input_slots().len() {
+        needed if needed == wires => Ok(()),
+        needed => Err(Error::BadInput(format!(
+            "the circuit has {needed} input wires, but {wires} were given"
+        ))),
     }
 }
 

@@ -91,6 +91,9 @@ pub trait WireVector: Clone + Send {
     fn concat(parts: &[&Self]) -> Self;
 }
 
+/// Some of the wires of a vector.
+pub type Piece<'a, W> = (&'a W, Range<usize>);
+
 /// A protocol, as one party sees it.
 ///
 /// All parties make the same calls in the same order, with the same public arguments. A call that fails with anything
@@ -144,6 +147,24 @@ pub trait Engine {
 
     /// Evaluates `plan` in every lane of `inputs` (one wire per input wire of the plan, in order).
     fn run(&mut self, plan: &Plan, inputs: &Self::Wires) -> Result<Self::Wires>;
+
+    /// As [`Engine::run`], in every lane of the wires of all `inputs`, one piece after the other.
+    ///
+    /// # Panics
+    /// If there are no pieces, their lanes differ, or a range is not within its vector.
+    fn run_pieces(&mut self, plan: &Plan, inputs: &[Piece<'_, Self::Wires>]) -> Result<Self::Wires> {
+        if let [(wires, range)] = inputs
+            && *range == (0..wires.wires())
+        {
+            return self.run(plan, wires);
+        }
+        let parts: Vec<Self::Wires> = inputs
+            .iter()
+            .map(|(wires, range)| wires.select(range.clone()))
+            .collect();
+        let inputs = Self::Wires::concat(&parts.iter().collect::<Vec<_>>());
+        self.run(plan, &inputs)
+    }
 
     /// The wires whose lanes are those of `runs`, one run after the other, of `parts`, which all have the same wires. Local:
     /// nothing is sent.
@@ -249,6 +270,6 @@ pub trait Engine {
     }
 }
 
-fn does_not_shuffle() -> crate::Error {
+pub(crate) fn does_not_shuffle() -> crate::Error {
     crate::Error::BadInput("this protocol does not move lanes in secret orders".into())
 }

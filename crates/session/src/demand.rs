@@ -2,6 +2,7 @@
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
+use serde::{Deserialize, Serialize};
 
 use crate::{Engine, Parties, Result};
 
@@ -19,6 +20,39 @@ pub struct Run<'a> {
     pub times: usize,
 }
 
+/// Rows that are moved in secret orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moves {
+    /// Rows, each as often as it is moved.
+    pub rows: u64,
+    /// Words of 64 bits that they have together.
+    pub words: u64,
+    /// Rows and words of those that are moved at a time, at most.
+    pub most: (u64, u64),
+}
+
+impl Moves {
+    /// `rows` rows of `width` bits, once.
+    pub fn once(rows: u64, width: u64) -> Self {
+        let words = rows.saturating_mul(width.div_ceil(64));
+        Self {
+            rows,
+            words,
+            most: (rows, words),
+        }
+    }
+
+    /// These and `other`, one after the other.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            rows: self.rows.saturating_add(other.rows),
+            words: self.words.saturating_add(other.words),
+            most: (self.most.0.max(other.most.0), self.most.1.max(other.most.1)),
+        }
+    }
+}
+
 /// The circuits that a program runs, and the bits that go in and come out, all known before anything is made: what
 /// parameters, estimates and material are computed from.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +66,7 @@ pub struct Demand<'a> {
     entering: u64,
     inputs: Vec<(PartyId, u64)>,
     outputs: Vec<(Parties, u64)>,
+    moves: Moves,
 }
 
 impl<'a> Demand<'a> {
@@ -82,6 +117,18 @@ impl<'a> Demand<'a> {
     pub fn and_output(mut self, to: Parties, bits: u64) -> Self {
         self.outputs.push((to, bits));
         self
+    }
+
+    /// And these moves.
+    #[must_use]
+    pub fn and_moves(mut self, moves: Moves) -> Self {
+        self.moves = self.moves.and(moves);
+        self
+    }
+
+    /// Rows that are moved.
+    pub fn moves(&self) -> Moves {
+        self.moves
     }
 
     /// What is run, in order.

@@ -7,7 +7,7 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
 
-use crate::{Costs, Engine, Error, Parties, Result, Warning, WireVector};
+use crate::{Costs, Engine, Error, Parties, Piece, Result, Warning, WireVector};
 
 /// An engine, whatever its protocol is.
 pub type AnyEngine = Box<dyn Engine<Wires = AnyWires>>;
@@ -145,6 +145,14 @@ impl<E: Engine + 'static> Engine for Erased<E> {
 
     fn run(&mut self, plan: &Plan, inputs: &AnyWires) -> Result<AnyWires> {
         self.0.run(plan, inputs.own()?).map(AnyWires::of)
+    }
+
+    fn run_pieces(&mut self, plan: &Plan, inputs: &[Piece<'_, AnyWires>]) -> Result<AnyWires> {
+        let own = inputs
+            .iter()
+            .map(|(wires, range)| Ok((wires.own()?, range.clone())));
+        let inputs: Vec<Piece<'_, E::Wires>> = own.collect::<Result<_>>()?;
+        self.0.run_pieces(plan, &inputs).map(AnyWires::of)
     }
 
     fn arrange(&mut self, parts: &[&AnyWires], runs: &[LaneRun]) -> Result<AnyWires> {

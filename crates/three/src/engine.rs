@@ -9,8 +9,8 @@ use cenote_params::computational::{self, ThreeUse};
 use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, LaneRun};
 use cenote_session::{
-    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Result, WireVector, check_arrange, check_input,
-    check_run, compare_digests,
+    Check, Costs, Engine, Error, Guarded, Ledger, Parties, Piece, Result, WireVector, check_arrange,
+    check_input, check_run, compare_digests,
 };
 
 use crate::checks;
@@ -18,7 +18,7 @@ use crate::last_word::LastWord;
 use crate::material::shape::Shape;
 use crate::material::stock::{Producer, Settlement, Stock};
 use crate::offline::generator::Generator;
-use crate::online::evaluator::{Evaluator, assemble, groups, most_lanes};
+use crate::online::evaluator::{Evaluator, groups, groups_of_a_wave, most_lanes, outputs_of};
 use crate::online::gate_log::GateLog;
 use crate::online::shuffle::Shuffler;
 use crate::online::verify::Verifier;
@@ -30,7 +30,7 @@ use crate::setup::{check_links, compare, farewell};
 use crate::store::{Online, Store, settings};
 use crate::triple_check::constant_holder;
 use crate::view::Views;
-use crate::wires::ThreeWires;
+use crate::wires::{ThreeWires, spare};
 use crate::{Ring, steps};
 
 /// Tells both peers, on all channels, that this party stops, and why.
@@ -226,9 +226,9 @@ impl ThreeEngine {
         })
     }
 
-    /// The number of lanes that a worker evaluates `plan` on together, if there are enough for all workers.
-    pub fn group_lanes(plan: &Plan) -> usize {
-        most_lanes(plan)
+    /// The number of lanes that a worker evaluates `plan` on together, with a message for each layer of ANDs, if there are enough for all workers.
+    pub fn wave_lanes(plan: &Plan) -> usize {
+        most_lanes(plan) * groups_of_a_wave(plan)
     }
 
     /// How many messages sending runs ahead of receiving (see [`Lag`](crate::Lag)).
@@ -296,6 +296,7 @@ impl Guarded for ThreeEngine {
         self.workers.clear();
         self.shuffler.wipe();
         self.online = None;
+        spare::free();
     }
 }
 
@@ -356,9 +357,13 @@ impl Engine for ThreeEngine {
     }
 
     fn run(&mut self, plan: &Plan, inputs: &ThreeWires) -> Result<ThreeWires> {
+        self.run_pieces(plan, &[(inputs, 0..inputs.wires())])
+    }
+
+    fn run_pieces(&mut self, plan: &Plan, inputs: &[Piece<'_, ThreeWires>]) -> Result<ThreeWires> {
         self.call("evaluate", |this| {
-            check_run(plan, inputs)?;
-            let lanes = inputs.lanes();
+            check_run(plan, inputs.iter().map(|(_, range)| range.len()).sum())?;
+            let lanes = inputs.first().map_or(0, |(wires, _)| wires.lanes());
             let count = this.workers.len();
             let groups = groups(plan, lanes, count);
             if let Some(online) = &mut this.online {
@@ -368,9 +373,10 @@ impl Engine for ThreeEngine {
                 let totals: Vec<u64> = this.workers.iter().enumerate().map(need).collect();
                 online.secure(&mut this.workers, &totals)?;
             }
-            let parts = run_groups(&mut this.workers, plan, inputs, &groups)?;
+            let mut all = ThreeWires::zeros(plan.output_slots().len(), lanes)?;
+            run_groups(&mut this.workers, plan, inputs, outputs_of(&mut all, &groups))?;
             this.ledger.costs.and_gates += plan.and_count() as u64 * lanes as u64;
-            assemble(plan.output_slots().len(), lanes, &parts)
+            Ok(all)
         })
     }
 

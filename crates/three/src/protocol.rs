@@ -7,13 +7,15 @@ use cenote_net::PartyId;
 use cenote_params::three::{Parameters, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
 use cenote_protocol::{Amount, Facts, Made, MaterialSource, Order, Protocol, Setting};
-use cenote_session::{Check, Connections, Demand, Result, Run, Terms, Topology};
+use cenote_session::{Check, Connections, Demand, Moves, Result, Run, Terms, Topology};
 use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::online::shuffle::MOST_PENDING;
 use crate::settings::worker_bytes;
 use crate::store::{MAX_BATCHES, OfflineReport, Store, StoredEpoch, fill, settings};
 use crate::triple_check::WINDOW;
+use crate::wires::spare;
 use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 
 /// Settings of the three-party protocol, the same at all parties.
@@ -114,6 +116,7 @@ impl Protocol for Three {
     const NAME: &'static str = "three";
     const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
     const KEPT_ROWS: usize = 2;
+    const SHUFFLES: bool = true;
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Parameters;
     type Engine = ThreeEngine;
@@ -207,13 +210,21 @@ impl Protocol for Three {
         worker_bytes(parameters, 1, Lag::MOST)
             .saturating_mul(self.workers.into())
             .saturating_add(wires / 4)
+            .saturating_add(moving_bytes(demand.moves()))
+            .saturating_add((wires / 4).min(8 * spare::MOST as u64))
     }
 
     fn traffic_bytes(&self, parameters: &Parameters, demand: &Demand<'_>) -> u64 {
         let sent = |blocks| parameters.job_cost(blocks).blocks_sent;
         // Every worker begins with batches of its own.
         let started = sent(1).saturating_mul(self.workers.into());
-        both_ways(sent(Self::and_blocks(demand)).saturating_add(started))
+        let moves = demand.moves();
+        // Two messages with the rows and their tags, and one with products of tags.
+        let moved = moves
+            .words
+            .saturating_mul(32)
+            .saturating_add(moves.rows.saturating_mul(48));
+        both_ways(sent(Self::and_blocks(demand)).saturating_add(started)).saturating_add(moved)
     }
 
     /// One for each level of a circuit.
@@ -340,6 +351,14 @@ impl Protocol for Three {
         };
         StoredEpoch::of(stored).map(of).unwrap_or_default()
     }
+}
+
+/// Bytes of rows that are moved: both components of those that come and go and of what is between, and of two states of those that wait for their check.
+fn moving_bytes(moves: Moves) -> u64 {
+    let with_tags = |words: u64, rows: u64| words.saturating_add(rows).saturating_mul(16);
+    let moving = with_tags(moves.most.1, moves.most.0);
+    let waiting = with_tags(moves.words, moves.rows).min(MOST_PENDING as u64 / 2);
+    moving.saturating_mul(4).saturating_add(waiting.saturating_mul(2))
 }
 
 /// Bytes sent and received of so many blocks sent.

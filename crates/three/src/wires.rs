@@ -1,11 +1,12 @@
 //! Secret wires: replicated sharings of bits, a row of lanes per wire.
 
+pub(crate) mod spare;
+
 use std::fmt;
 use std::ops::Range;
 
 use cenote_primitives::{LaneRun, Rows, arrange_rows};
 use cenote_session::{Result, WireVector, room};
-use zeroize::Zeroize;
 
 /// What room is asked for.
 pub(crate) const WIRES: &str = "shares of wires";
@@ -29,7 +30,7 @@ impl ThreeWires {
         Ok(Self {
             wires,
             lanes,
-            components: [room::zeroed(WIRES, words)?, room::zeroed(WIRES, words)?],
+            components: [zeros(words)?, zeros(words)?],
         })
     }
 
@@ -56,11 +57,15 @@ impl ThreeWires {
     }
 }
 
+fn zeros(words: usize) -> Result<Vec<u64>> {
+    spare::take(words).map_or_else(|| room::zeroed(WIRES, words), Ok)
+}
+
 impl Drop for ThreeWires {
     fn drop(&mut self) {
         self.components
             .iter_mut()
-            .for_each(|component| component.as_mut_slice().zeroize());
+            .for_each(|component| spare::give_up(std::mem::take(component)));
     }
 }
 
@@ -96,11 +101,8 @@ impl WireVector for ThreeWires {
             wires: parts.iter().map(|part| part.wires).sum(),
             lanes,
             components: [0, 1].map(|index| {
-                parts
-                    .iter()
-                    .flat_map(|part| &part.components[index])
-                    .copied()
-                    .collect()
+                let components: Vec<&[u64]> = parts.iter().map(|part| &*part.components[index]).collect();
+                components.concat()
             }),
         }
     }

@@ -251,11 +251,11 @@ fn memory_counts_what_waits_and_what_is_in_flight() {
     assert_eq!(stated, bound(1, Lag::MOST));
 }
 
-/// Groups of lanes are as large as the engine says: one lane more takes another round.
+/// Waves are as large as the engine says: one lane more takes another round.
 #[test]
-fn groups_of_lanes_are_as_told() {
+fn waves_are_as_told() {
     let plan = single();
-    let each = ThreeEngine::group_lanes(&plan);
+    let each = ThreeEngine::wave_lanes(&plan);
     assert!(each > 0 && each.is_multiple_of(BLOCK_BITS));
     let bits = random_bits(1, 2, 2 * each + 1);
     for rounds in all(

@@ -90,7 +90,7 @@ impl Engine for AuthenticatedEngine {
 
     fn run(&mut self, plan: &Plan, inputs: &AuthenticatedWires) -> Result<AuthenticatedWires> {
         self.call("online", |this| {
-            check_run(plan, inputs)?;
+            check_run(plan, inputs.wires())?;
             let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
             let circuit = this.circuits.get(plan, || Circuit::new(plan))?;
             this.ledger.costs.and_gates += ands;

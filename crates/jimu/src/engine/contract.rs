@@ -87,7 +87,7 @@ impl Engine for JimuEngine {
 
     fn run(&mut self, plan: &Plan, inputs: &JimuWires) -> Result<JimuWires> {
         self.call("online", |this| {
-            check_run(plan, inputs)?;
+            check_run(plan, inputs.wires())?;
             let inputs = &this.unsettled(inputs)?;
             let ands = (plan.and_count() as u64).saturating_mul(inputs.lanes() as u64);
             if ands > 0 {

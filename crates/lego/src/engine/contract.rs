@@ -111,7 +111,7 @@ impl Engine for LegoEngine {
 
     fn run(&mut self, plan: &Plan, inputs: &LegoWires) -> Result<LegoWires> {
         self.call("online", |this| {
-            check_run(plan, inputs)?;
+            check_run(plan, inputs.wires())?;
             let lanes = inputs.lanes();
             if inputs.are_settled() {
                 return Err(Error::BadInput(SETTLED.into()));

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::rc::{Rc, Weak};
+use std::time::Duration;
 
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::Parties;
@@ -58,6 +59,22 @@ impl Session {
             .map(|(held, wires)| (held.slot(), wires.clone()))
             .collect();
         self.made(|machine| machine.arrange(&wires, runs))
+    }
+
+    /// How long a message takes from party to party, about, if each level of ANDs takes one.
+    pub(crate) fn way(&self) -> Option<Duration> {
+        let core = self.0.core.borrow();
+        core.machine.levels_take_rounds().then_some(core.way)
+    }
+
+    /// Whether it only counts what a program takes: what it reveals has no meaning.
+    pub(crate) fn foresees(&self) -> bool {
+        self.0.core.borrow().machine.foresees()
+    }
+
+    /// Foresees more AND gates, which the program may or may not take.
+    pub(crate) fn spare(&self, and_gates: u64) {
+        self.0.core.borrow_mut().machine.spare(and_gates);
     }
 
     /// Whether the protocol moves lanes in orders that nobody knows.

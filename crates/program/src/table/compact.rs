@@ -1,4 +1,5 @@
-//! Compaction: chosen records first, in their order.
+//! Compaction: chosen records first, in their order. Where the protocol moves rows in secret orders and that takes less, the place of each record is computed,
+//! and opened once the records are shuffled. Else they go through a network.
 //!
 //! The order-preserving compaction of Sasy, Johnson and Goldberg ("Fast fully oblivious compaction and shuffling", CCS 2022) by
 //! `n/2 · log n` exchanges. Blocks of two, four, eight records are compacted to a place that is a number modulo their size: how many are
@@ -6,6 +7,8 @@
 //! bit `log h` of `c` differs from `i >= c mod h`.
 
 use crate::op::Op;
+use crate::table::cost::Work;
+use crate::table::order::{Order, bits_of_places};
 use crate::value::{Value, runs};
 
 /// The records of `records` whose bit in `chosen` is 1, in their order, then the others in some order; and how many are chosen, in as
@@ -17,9 +20,33 @@ pub(crate) fn compacted(records: &Value, chosen: &Value) -> (Value, Value) {
         return (records.clone(), chosen.clone());
     }
     let levels = count.next_power_of_two().ilog2();
-    let (records, chosen) = (padded(records, 1 << levels), padded(chosen, 1 << levels));
-    let (before, all) = counted_before(&chosen, levels);
-    (in_blocks(records, &before, levels).slice(0, count), all)
+    let filled = padded(chosen, 1 << levels);
+    let (before, all) = counted_before(&filled, levels);
+    let work = Work::new(records.session(), count, records.width());
+    let compacted = match work.filter(|work| work.compacting_order() < work.compacting_network()) {
+        Some(_) => {
+            let places = places(chosen, &before.slice(0, count), &all);
+            Order::or_none(Order::to(&places), records).applied(records)
+        }
+        None => in_blocks(padded(records, 1 << levels), &before, levels).slice(0, count),
+    };
+    (compacted, all)
+}
+
+/// Where each record goes: those that are chosen as many places from the first as are chosen `before` them, the others after `all` of those.
+fn places(chosen: &Value, before: &Value, all: &Value) -> Value {
+    let (count, session) = (chosen.lanes(), chosen.session());
+    let width = bits_of_places(count);
+    let narrow = |value: &Value| Value::apply(Op::Resize { signed: false }, &[value], width);
+    let (before, all) = (narrow(before), narrow(all));
+    let numbers: Vec<u128> = (0..count as u128).collect();
+    let others = Value::apply(
+        Op::Subtract,
+        &[&session.constant_row(width, &numbers), &before],
+        width,
+    );
+    let after = Value::apply(Op::Add, &[&others, &all], width);
+    Value::apply(Op::Select, &[chosen, &before, &after], width)
 }
 
 /// As [`compacted`], but no more than `most` records: those in the first places that are chosen, and zeros after them. If more are chosen, the
@@ -33,7 +60,9 @@ pub(crate) fn compacted_to(records: &Value, chosen: &Value, most: usize) -> (Val
     let size = most.next_power_of_two();
     let zero = records.session().constant(width, 0);
     let records = Value::apply(Op::Select, &[chosen, records, &zero], width);
-    if size >= count {
+    let work = Work::new(records.session(), count, width);
+    let in_order = work.is_some_and(|work| work.compacting_order() < work.compacting_blocks(size));
+    if size >= count || in_order {
         let (records, all) = compacted(&records, chosen);
         return (records.slice(0, most.min(count)), all);
     }

@@ -6,8 +6,11 @@ use cenote_circuit::{Bit, Builder};
 use crate::function::call;
 use crate::op::{Called, Op};
 use crate::table::compact::exchange_if;
+use crate::table::cost::Work;
 use crate::table::network::Network;
+use crate::table::order::{Order, bits_of_places};
 use crate::table::scan::{scanned, starts};
+use crate::table::sort::merged;
 use crate::value::Value;
 
 /// For each record of the right table whether a record of the left has its key, and the payload of the last such one. Both are sorted by their
@@ -52,6 +55,105 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Val
     });
     let found = back.slice(count, right.lanes());
     (found.part(0, 1), found.part(1, width))
+}
+
+/// What [`Lookup::run`] gives.
+pub(crate) struct Matched {
+    /// Whether a record of the left table has the key of each of the right.
+    pub(crate) found: Value,
+    /// The payload of that one; without meaning if there is none.
+    pub(crate) payload: Value,
+    /// Whether a key is twice in the left table, or the tables are not sorted as was said: one bit for all.
+    pub(crate) wrong: Value,
+}
+
+/// What rows are looked up in a secret order, if that takes less than to sort and merge them by networks.
+pub(crate) struct Lookup {
+    key: Key,
+    merges: bool,
+}
+
+impl Lookup {
+    /// For rows of a left and a right table, of which those are `sorted` that are said to be, and others are records of so many bits besides their keys.
+    pub(crate) fn new(left: (&Value, &Value), right: (&Value, u32), sorted: [bool; 2]) -> Option<Self> {
+        let (session, width) = (left.0.session(), left.0.width());
+        let key = Key::unsigned(width as usize);
+        let work = |records, width| Work::new(session, records, width);
+        let sorting = |sorted: bool, keys: &Value, payload: u32| match sorted {
+            true => Some(0),
+            false => work(keys.lanes(), width + payload).map(|work| work.network(key)),
+        };
+        let sorted_first =
+            sorting(sorted[0], left.0, left.1.width())?.saturating_add(sorting(sorted[1], right.0, right.1)?);
+        let records = left.0.lanes() + right.0.lanes();
+        let (keys, payload) = (work(records, width)?, work(records, left.1.width() + 1)?);
+        let (merge, order) = (keys.merge(), keys.order(key));
+        let merges = sorted == [true, true] && merge < order;
+        let order = if merges { merge } else { order };
+        let cheaper = payload.matching(key, order) < payload.looking_up(key, sorted_first);
+        cheaper.then_some(Self { key, merges })
+    }
+
+    /// As [`looked_up`], of tables that need not be sorted unless that was said. A key whose highest bit is 1 is none.
+    pub(crate) fn run(&self, left: (&Value, &Value), right: &Value) -> Matched {
+        let &Lookup { key, merges } = self;
+        let ((keys, payload), session) = (left, right.session());
+        let width = keys.width();
+        let (lefts, count) = (keys.lanes(), keys.lanes() + right.lanes());
+        let all_keys = Value::concat(&[keys, right]);
+        let (order, ascends) = match merges {
+            true => {
+                let (places, ascends) = merged_places(keys, right, key);
+                (Order::of(&places), Some(ascends))
+            }
+            false => (Order::by(&all_keys, key), None),
+        };
+        let order = Order::or_none(order, &all_keys);
+        let absent = |keys: &Value| keys.part(width - 1, 1);
+        let of_left = Value::apply(Op::Not, &[&absent(keys)], 1);
+        let there = Value::join(&[&of_left, payload]);
+        let nothing = session.constant(there.width(), 0).repeated(right.lanes());
+        let records = Value::join(&[&all_keys, &Value::concat(&[&there, &nothing])]);
+        let sorted = order.applied(&records);
+        let (keys, there) = (sorted.part(0, width), sorted.part(width, there.width()));
+        let starts = starts(&keys);
+        let is_left = there.part(0, 1);
+        let twice = [&is_left.slice(0, count - 1), &is_left.slice(1, count - 1)];
+        let twice = Value::apply(Op::And, &twice, 1);
+        let continues = Value::apply(Op::Not, &[&starts.slice(1, count - 1)], 1);
+        let apart = Value::apply(Op::Not, &[&Value::apply(Op::And, &[&twice, &continues], 1)], 1);
+        let mut right_order = all(&apart);
+        if let Some(ascends) = ascends {
+            right_order = Value::apply(Op::And, &[&right_order, &ascends], 1);
+        }
+        let latest = scanned(&starts, &there, &|earlier, later| {
+            Value::apply(Op::Select, &[&later.part(0, 1), later, earlier], later.width())
+        });
+        let found = order.undone(&latest).slice(lefts, right.lanes());
+        Matched {
+            found: found.part(0, 1),
+            payload: found.part(1, payload.width()),
+            wrong: Value::apply(Op::Not, &[&right_order], 1),
+        }
+    }
+}
+
+/// Of two rows of keys which key of both one after the other comes in each place of all; and whether both are sorted, without which the places have no meaning.
+fn merged_places(left: &Value, right: &Value, key: Key) -> (Value, Value) {
+    let (session, lefts) = (left.session(), left.lanes());
+    let width = bits_of_places(lefts + right.lanes());
+    // With its number, each key is another: those of the left come first.
+    let numbered = |keys: &Value, from: usize| {
+        let numbers: Vec<u128> = (0..keys.lanes()).map(|at| (from + at) as u128).collect();
+        Value::join(&[&session.constant_row(width, &numbers), keys])
+    };
+    let key = Key {
+        width: key.width + width as usize,
+        ..key
+    };
+    let merged = merged(&numbered(left, 0), &numbered(right, lefts), key);
+    // Keys alone would not do: a key of the right before the same one of the left would not find it.
+    (merged.part(0, width), ascending(&merged, key, true))
 }
 
 /// Whether keys ascend, strictly or not: one bit for all.

@@ -1,6 +1,7 @@
 //! Tables: rows of records, sorted, merged, joined, grouped and compacted without anybody learning which record is where.
 
 mod compact;
+mod cost;
 mod join;
 mod network;
 mod order;
@@ -11,7 +12,7 @@ mod sort;
 use cenote_circuit::library::Key;
 
 pub(crate) use self::compact::{compacted, compacted_to};
-pub(crate) use self::join::{all, looked_up};
+pub(crate) use self::join::{Lookup, Matched, all, looked_up};
 pub(crate) use self::order::{shuffled, shuffled_and_sorted};
 pub(crate) use self::scan::{scanned, starts};
 pub(crate) use self::sort::{least, merged, sorted};

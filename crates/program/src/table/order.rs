@@ -1,10 +1,10 @@
-//! Orders of records: a shuffle that nobody knows, and public places after it.
+//! Orders of records: a shuffle that nobody knows, and public places after it, or before it is undone.
 
 use std::rc::Rc;
 
 use cenote_circuit::library::{Key, permutation_network, route_permutation};
 use cenote_net::PartyId;
-use cenote_primitives::{Entropy, Sampler};
+use cenote_primitives::{BitMatrix, Block, Entropy, Sampler};
 use zeroize::Zeroizing;
 
 use crate::error::Result;
@@ -12,15 +12,23 @@ use crate::op::Op;
 use crate::secret::Secret;
 use crate::table::compact::exchange_if;
 use crate::table::network::{Gate, Network};
-use crate::table::quicksort::Quicksort;
+use crate::table::quicksort::{Quicksort, spare};
 use crate::value::Value;
 
 /// An order of the records of a row. It moves any rows of as many records alike, and back.
 pub(crate) struct Order {
     records: usize,
     shuffle: Shuffle,
+    places: Places,
+}
+
+/// Where records come, besides the shuffle.
+enum Places {
+    None,
     /// Which of the shuffled records comes in each place.
-    places: Option<Vec<usize>>,
+    After(Vec<usize>),
+    /// Which of the records comes in each place of the shuffled ones, before the shuffle is undone.
+    Before(Vec<usize>),
 }
 
 enum Shuffle {
@@ -45,8 +53,20 @@ impl Order {
         Self {
             records: count,
             shuffle,
-            places: None,
+            places: Places::None,
         }
+    }
+
+    /// An order; one that leaves all where they are if the session has failed.
+    pub(crate) fn or_none(order: Result<Self>, like: &Value) -> Self {
+        order.unwrap_or_else(|error| {
+            like.session().fail_with(error);
+            Self {
+                records: like.lanes(),
+                shuffle: Shuffle::Nothing,
+                places: Places::None,
+            }
+        })
     }
 
     /// How many records it has.
@@ -87,26 +107,92 @@ impl Order {
     /// # Errors
     /// What happened to the session.
     pub(crate) fn by(records: &Value, key: Key) -> Result<Self> {
+        Self::of_least(records, key, records.lanes())
+    }
+
+    /// As [`Order::by`], but only the first `wanted` records come in their order, and the others in some order.
+    ///
+    /// # Errors
+    /// As [`Order::by`].
+    pub(crate) fn of_least(records: &Value, key: Key, wanted: usize) -> Result<Self> {
         let (session, count) = (records.session(), records.lanes());
-        let places = count.next_power_of_two().ilog2().max(1);
+        let places = bits_of_places(count);
         let numbers: Vec<u128> = (0..count as u128).collect();
         let keys = records.part(0, key.width as u32);
         let numbered = Value::join(&[&session.constant_row(places, &numbers), &keys]);
         let mut order = Self::random(&numbered);
         let keys = order.applied(&numbered);
-        let mut sort = Quicksort::new(count);
+        let foreseen = session.foresees().then(|| {
+            session.spare(spare(count) * u64::from(keys.width()));
+            random_ranks(count)
+        });
+        let mut sort = Quicksort::new(count, wanted);
         while let Some((firsts, seconds)) = sort.pairs() {
             let operands = [&keys.gather(&firsts), &keys.gather(&seconds)];
             let less = Value::apply(Op::Less { signed: key.signed }, &operands, 1);
-            sort.hear(&session.open_bits(&less)?);
+            let opened = session.open_untelling(&less)?;
+            let pairs = firsts.iter().zip(&seconds);
+            sort.hear(&match &foreseen {
+                None => (0..firsts.len())
+                    .map(|lane| opened.get(0, lane))
+                    .collect::<Vec<_>>(),
+                Some(ranks) => pairs.map(|(&x, &y)| ranks[x] < ranks[y]).collect(),
+            });
         }
-        order.places = Some(sort.into_order());
+        order.places = Places::After(sort.into_order());
+        Ok(order)
+    }
+
+    /// The order in which each record is in the place that `places` has for it. No two have the same.
+    ///
+    /// # Errors
+    /// What happened to the session.
+    pub(crate) fn to(places: &Value) -> Result<Self> {
+        let session = places.session();
+        let mut order = Self::random(places);
+        let moved = order.applied(places);
+        let opened = session.open_untelling(&moved)?;
+        if !session.foresees() {
+            order.places = Places::After(inverse(&numbers(&opened)?));
+        }
+        Ok(order)
+    }
+
+    /// The order in which each place has the record whose number is there. No two have the same.
+    ///
+    /// # Errors
+    /// What happened to the session.
+    pub(crate) fn of(records: &Value) -> Result<Self> {
+        let session = records.session();
+        let mut order = Self::random(records);
+        let moved = order.applied(records);
+        let opened = session.open_untelling(&moved)?;
+        if !session.foresees() {
+            order.places = Places::Before(numbers(&opened)?);
+        }
         Ok(order)
     }
 
     /// The records in this order.
     pub(crate) fn applied(&self, records: &Value) -> Value {
-        let shuffled = match &self.shuffle {
+        match &self.places {
+            Places::None => self.shuffled(records),
+            Places::After(places) => self.shuffled(records).gather(places),
+            Places::Before(places) => self.unshuffled(&records.gather(places)),
+        }
+    }
+
+    /// The records whose order this is, as they were before.
+    pub(crate) fn undone(&self, records: &Value) -> Value {
+        match &self.places {
+            Places::None => self.unshuffled(records),
+            Places::After(places) => self.unshuffled(&records.gather(&inverse(places))),
+            Places::Before(places) => self.shuffled(records).gather(&inverse(places)),
+        }
+    }
+
+    fn shuffled(&self, records: &Value) -> Value {
+        match &self.shuffle {
             Shuffle::Nothing => records.clone(),
             Shuffle::Protocol(number) => records.shuffled(*number, false),
             Shuffle::Networks(network, lines, controls) => {
@@ -114,36 +200,63 @@ impl Order {
                     network.pass(&records, lines, exchanges(controls))
                 })
             }
-        };
-        match &self.places {
-            None => shuffled,
-            Some(places) => shuffled.gather(places),
         }
     }
 
-    /// The records whose order this is, as they were before.
-    pub(crate) fn undone(&self, records: &Value) -> Value {
-        let shuffled = match &self.places {
-            None => records.clone(),
-            Some(places) => {
-                let mut back = vec![0; places.len()];
-                places
-                    .iter()
-                    .enumerate()
-                    .for_each(|(at, &place)| back[place] = at);
-                records.gather(&back)
-            }
-        };
+    fn unshuffled(&self, records: &Value) -> Value {
         match &self.shuffle {
-            Shuffle::Nothing => shuffled,
-            Shuffle::Protocol(number) => shuffled.shuffled(*number, true),
+            Shuffle::Nothing => records.clone(),
+            Shuffle::Protocol(number) => records.shuffled(*number, true),
             Shuffle::Networks(network, lines, controls) => {
-                controls.iter().rev().fold(shuffled, |records, controls| {
+                controls.iter().rev().fold(records.clone(), |records, controls| {
                     network.pass_back(&records, lines, exchanges(controls))
                 })
             }
         }
     }
+}
+
+/// Numbers that were opened, one in each lane, all of which are there once.
+///
+/// # Errors
+/// That they are not.
+fn numbers(opened: &BitMatrix) -> Result<Vec<usize>> {
+    let numbers: Vec<usize> = (0..opened.lanes())
+        .map(|lane| {
+            (0..opened.rows())
+                .filter(|&bit| opened.get(bit, lane))
+                .fold(0, |all, bit| all | 1usize << bit)
+        })
+        .collect();
+    let mut there = vec![false; numbers.len()];
+    for &number in &numbers {
+        match there.get_mut(number) {
+            Some(there) if !*there => *there = true,
+            _ => return Err(cenote_session::Error::Internal("an order is no permutation".into()).into()),
+        }
+    }
+    Ok(numbers)
+}
+
+fn inverse(places: &[usize]) -> Vec<usize> {
+    let mut back = vec![0; places.len()];
+    places
+        .iter()
+        .enumerate()
+        .for_each(|(at, &place)| back[place] = at);
+    back
+}
+
+/// Bits that say which of so many records it is.
+pub(crate) fn bits_of_places(records: usize) -> u32 {
+    records.next_power_of_two().ilog2().max(1)
+}
+
+/// The ranks of records whose keys are random, for what foresees a sort.
+fn random_ranks(records: usize) -> Vec<u32> {
+    let mut ranks = vec![0; records];
+    Sampler::new(Block([0, 0])).permutation(&mut ranks);
+    ranks
 }
 
 /// What the gates of a layer do whose exchanges are decided so.

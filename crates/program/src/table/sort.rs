@@ -1,11 +1,14 @@
-//! Sorting and merging by networks, as rows: a circuit for an exchange, run in as many lanes as there are exchanges side by side.
+//! Sorting and merging: by networks, as rows, with a circuit for an exchange that is run in as many lanes as there are exchanges side by side; or in a
+//! secret order, where the protocol has such and that takes less.
 
 use cenote_circuit::library::{self, Key};
 use cenote_circuit::{Bit, Builder};
 
 use crate::function::call;
 use crate::op::Called;
+use crate::table::cost::Work;
 use crate::table::network::{Gate, Network, merge_exchange};
+use crate::table::order::Order;
 use crate::value::Value;
 
 /// Most records that are sorted by the network with the fewest exchanges, all of which are kept while they are.
@@ -14,6 +17,10 @@ const KEPT: usize = 1 << 14;
 /// The records of a row from the smallest key on: their low bits, as `key` says. Records with equal keys come in some order.
 #[track_caller]
 pub(crate) fn sorted(records: &Value, key: Key) -> Value {
+    let work = Work::new(records.session(), records.lanes(), records.width());
+    if work.is_some_and(|work| work.order(key) < work.network(key)) {
+        return Order::or_none(Order::by(records, key), records).applied(records);
+    }
     let exchange = exchange(records.width(), key);
     if records.lanes() > KEPT {
         return merge_exchange(records, exchange);
@@ -32,6 +39,12 @@ pub(crate) fn merged(x: &Value, y: &Value, key: Key) -> Value {
 /// The `count` records with the smallest keys, from the smallest on.
 #[track_caller]
 pub(crate) fn least(records: &Value, count: usize, key: Key) -> Value {
+    let count = count.min(records.lanes());
+    let work = Work::new(records.session(), records.lanes(), records.width());
+    if work.is_some_and(|work| work.least_order(key, count) < work.least_network(key, count)) {
+        let order = Order::or_none(Order::of_least(records, key, count), records);
+        return order.applied(records).slice(0, count);
+    }
     // The least of every block, merged two by two.
     let lines: Vec<usize> = (0..records.lanes()).collect();
     let mut exchanges = Vec::new();

@@ -16,6 +16,13 @@ struct Keyed {
     absent: Bits,
 }
 
+impl Keyed {
+    fn new(key: Bits) -> Self {
+        let absent = key.part(key.width() - 1, 1);
+        Self { key, absent }
+    }
+}
+
 /// Whether there is a row, if that is not told by its key, and its columns besides the keys.
 type Slot = (Option<Bits>, Vec<Cell>);
 
@@ -28,13 +35,11 @@ type PairedFields<'a> = (&'a Part, VecDeque<Bits>, usize);
 impl<'a> Executor<'a> {
     pub(super) fn joined(&mut self, join: &'a Join) -> Rows {
         let probe = self.rows(&join.probe);
-        let (probe, keyed) = self.in_order(probe, &join.probe, &join.probe_keys);
         let (key, slots) = match join.slots {
             1 => {
                 let lookup = self.rows(&join.lookup);
-                let (lookup, keyed) = self.in_order(lookup, &join.lookup, &join.lookup_keys);
-                self.each_once(&keyed, lookup.count);
                 let others = others(join, |column| lookup.columns[column].clone());
+                let keyed = keyed(&lookup, &join.lookup, &join.lookup_keys);
                 (keyed.key, vec![(None, others)])
             }
             slots => self.wide(join, slots),
@@ -49,16 +54,15 @@ impl<'a> Executor<'a> {
             [] => nothing.filling(key.lanes()),
             parts => Bits::join(parts).filling(key.lanes()),
         };
-        let (found, record) = keyed.key.looked_up(&key, &record);
-        let matched = found.and(&keyed.absent.not());
+        let (probe, found, record) = self.found(join, probe, (&key, &record));
         let mut from = 0;
         let mut parts = Vec::new();
         for (slot, (there, cells)) in slots.iter().enumerate() {
             let matched = match there {
-                None => matched.clone(),
+                None => found.clone(),
                 Some(_) => {
                     from += 1;
-                    matched.and(&record.part(from - 1, 1))
+                    found.and(&record.part(from - 1, 1))
                 }
             };
             let mut columns = probe.columns.clone();
@@ -79,11 +83,38 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Rows sorted by their keys: those that have none, or do not count, come last.
-    fn in_order(&mut self, rows: Rows, of: &Physical, keys: &[usize]) -> (Rows, Keyed) {
-        let keyed = keyed(&rows, of, keys);
-        if of.is_sorted(keys) || rows.count == 1 {
-            // Its owner sorted them.
+    /// For each row of `probe`, which may have been put in another order, whether its key is among those of the lookup, and the record there. That no
+    /// key of those comes twice is verified.
+    fn found(&mut self, join: &'a Join, probe: Rows, (key, record): (&Bits, &Bits)) -> (Rows, Bits, Bits) {
+        let sorted = |of: &Physical, keys: &[usize], count| of.is_sorted(keys) || count == 1;
+        let lookup_sorted = join.slots > 1 || sorted(&join.lookup, &join.lookup_keys, key.lanes());
+        let probe_sorted = sorted(&join.probe, &join.probe_keys, probe.count);
+        let probe_keyed = keyed(&probe, &join.probe, &join.probe_keys);
+        let others = join.probe.width() as u32;
+        let sorted = [lookup_sorted, probe_sorted];
+        if let Some([found, record, wrong]) = probe_keyed.key.matched(others, key, record, sorted) {
+            self.failures.push(wrong);
+            return (probe, found, record);
+        }
+        let (probe, keyed) = self.in_order(probe, probe_keyed, probe_sorted);
+        let (key, record) = match lookup_sorted {
+            true => (key.clone(), record.clone()),
+            false => {
+                let sorted = Bits::join(&[key, record]).sorted(key.width());
+                (
+                    sorted.part(0, key.width()),
+                    sorted.part(key.width(), record.width()),
+                )
+            }
+        };
+        self.each_once(&Keyed::new(key.clone()), key.lanes());
+        let (found, record) = keyed.key.looked_up(&key, &record);
+        (probe, found.and(&keyed.absent.not()), record)
+    }
+
+    /// Rows sorted by their keys, as their owner may have done: those that have none, or do not count, come last.
+    fn in_order(&mut self, rows: Rows, keyed: Keyed, sorted: bool) -> (Rows, Keyed) {
+        if sorted {
             self.ascending(&keyed.key, rows.count);
             return (rows, keyed);
         }
@@ -109,13 +140,7 @@ impl<'a> Executor<'a> {
             count: rows.count,
         };
         let key = record.part(0, width);
-        (
-            sorted,
-            Keyed {
-                absent: key.part(width - 1, 1),
-                key,
-            },
-        )
+        (sorted, Keyed::new(key))
     }
 
     /// Notes a failure if keys do not ascend.
@@ -174,20 +199,14 @@ impl<'a> Executor<'a> {
             }
         }
         let first = all[0].0.clone().expect("a slot says whether there is a row");
-        let absent = first.not();
         let mut parts: Vec<Bits> = Vec::new();
         for (&key, value) in keys.iter().zip(&values).rev() {
             let kind = input.columns[key].kind;
             self.bounded(value, kind, kind.range(), &first);
             parts.push(ordered(&value.value, kind).where_chosen(&first));
         }
-        parts.push(absent.clone());
-        let keyed = Keyed {
-            key: Bits::join(&parts.iter().collect::<Vec<_>>()),
-            absent,
-        };
-        self.each_once(&keyed, input.rows);
-        (keyed.key, all)
+        parts.push(first.not());
+        (Bits::join(&parts.iter().collect::<Vec<_>>()), all)
     }
 
     /// A segment of rows of several parties that go together one by one, after the `last` key of the one before.
@@ -317,10 +336,6 @@ fn keyed(rows: &Rows, of: &Physical, keys: &[usize]) -> Keyed {
         let value = cell.value.filling(rows.count);
         ordered(&value, of.columns[key].kind).where_chosen(&there)
     });
-    let absent = there.not();
-    let parts: Vec<Bits> = values.chain([absent.clone()]).collect();
-    Keyed {
-        key: Bits::join(&parts.iter().collect::<Vec<_>>()),
-        absent,
-    }
+    let parts: Vec<Bits> = values.chain([there.not()]).collect();
+    Keyed::new(Bits::join(&parts.iter().collect::<Vec<_>>()))
 }

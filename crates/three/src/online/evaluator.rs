@@ -1,12 +1,14 @@
 //! Evaluating circuits AND layer by AND layer (S&P 2017, Protocol A.2, step 2). All ANDs of a layer go in one message;
 //! free gates are local; every AND is logged for verification.
 
-use cenote_circuit::{AndOp, Plan};
+use std::ops::Range;
+
+use cenote_circuit::{Level, Plan};
 use cenote_net::PartyId;
 use cenote_primitives::{
-    SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut, kernels, pack_bits, unpack_bits,
+    SecretBlocks, as_bytes, as_bytes_mut, as_words_mut, kernels, pack_bits, unpack_bits,
 };
-use cenote_session::Result;
+use cenote_session::{Piece, Result};
 use zeroize::Zeroize;
 
 use crate::material::stock::Stock;
@@ -23,6 +25,9 @@ const GROUP_WORDS: usize = 1 << 17;
 
 /// The least and the greatest number of words in a row of a group.
 const GROUP_STRIDES: (usize, usize) = (8, 256);
+
+/// Words of an AND layer, on average, that are sent in one message if there are enough lanes, and the most groups for that.
+const WAVE: (usize, usize) = (1 << 13, 8);
 
 /// Below this many lanes, rows that do not fill their words are packed densely: padding would cost more than packing.
 const PACK_BELOW: usize = 1024;
@@ -57,7 +62,17 @@ pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
         .collect()
 }
 
-/// 64-bit words of the message of a layer with `ands` gates in this many lanes.
+/// How many groups of `plan` are evaluated together, layer by layer, if there are so many.
+pub(crate) fn groups_of_a_wave(plan: &Plan) -> usize {
+    let (words, most) = WAVE;
+    let of_group = plan.and_count() * most_lanes(plan) / 64;
+    (words * plan.levels().len())
+        .checked_div(of_group)
+        .unwrap_or(1)
+        .clamp(1, most)
+}
+
+/// 64-bit words of a layer with `ands` gates in this many lanes.
 fn layer_words(ands: usize, lanes: usize) -> usize {
     if packs(lanes) {
         (ands * lanes).div_ceil(64)
@@ -86,10 +101,42 @@ pub(crate) fn planned_layers<'a>(
     plan: &'a Plan,
     groups: impl Iterator<Item = &'a Group> + 'a,
 ) -> impl Iterator<Item = usize> + 'a {
-    groups.flat_map(|group| {
-        let words = |level: &cenote_circuit::Level| layer_words(level.ands.len(), group.lanes);
-        plan.levels().iter().map(words)
+    let groups: Vec<Group> = groups.copied().collect();
+    let waves: Vec<Vec<Group>> = groups.chunks(groups_of_a_wave(plan)).map(<[_]>::to_vec).collect();
+    waves.into_iter().flat_map(|wave| {
+        plan.levels().iter().map(move |level| {
+            wave.iter()
+                .map(|group| layer_words(level.ands.len(), group.lanes))
+                .sum()
+        })
     })
+}
+
+/// Where the outputs of a group go: of each component the words of each wire.
+pub(crate) struct Outputs<'a> {
+    group: Group,
+    rows: [Vec<&'a mut [u64]>; 2],
+}
+
+/// Cuts room for the outputs of all lanes into that of each group.
+pub(crate) fn outputs_of<'a>(all: &'a mut ThreeWires, groups: &[Group]) -> Vec<Outputs<'a>> {
+    let stride = all.stride().max(1);
+    let mut outputs: Vec<Outputs<'a>> = groups
+        .iter()
+        .map(|&group| Outputs {
+            group,
+            rows: [Vec::new(), Vec::new()],
+        })
+        .collect();
+    for (index, component) in all.components.iter_mut().enumerate() {
+        for mut row in component.chunks_exact_mut(stride) {
+            for outputs in &mut outputs {
+                let own = row.split_off_mut(..outputs.group.stride());
+                outputs.rows[index].push(own.expect("the groups have all lanes together"));
+            }
+        }
+    }
+    outputs
 }
 
 /// The evaluator's half of a worker.
@@ -100,7 +147,8 @@ pub(crate) struct Evaluator {
     pub(crate) log: GateLog,
     pub(crate) verifier: Verifier,
     zeros: Counter,
-    slots: [Vec<u64>; 2],
+    /// Of each group of a wave, both components of the live wires.
+    slots: Vec<[Vec<u64>; 2]>,
     summands: SecretBlocks,
     pub(crate) rounds: u64,
 }
@@ -121,75 +169,96 @@ impl Evaluator {
             log,
             verifier,
             zeros: Counter::new(Purpose::GateZero, worker),
-            slots: [Vec::new(), Vec::new()],
+            slots: Vec::new(),
             summands: SecretBlocks::default(),
             rounds: 0,
         }
     }
 
-    /// Evaluates `plan` in a group of lanes of `inputs`; gives the outputs in these lanes.
+    /// Evaluates `plan` in the lanes of these groups.
     pub(crate) fn run(
         &mut self,
         plan: &Plan,
-        inputs: &ThreeWires,
-        group: Group,
+        inputs: &[Piece<'_, ThreeWires>],
+        mut outputs: Vec<Outputs<'_>>,
         stock: &Stock,
-    ) -> Result<ThreeWires> {
-        let stride = group.lanes.div_ceil(64);
-        self.load(plan, inputs, group.first / 64, stride);
+    ) -> Result<()> {
+        for wave in outputs.chunks_mut(groups_of_a_wave(plan)) {
+            let groups: Vec<Group> = wave.iter().map(|outputs| outputs.group).collect();
+            self.run_wave(plan, inputs, &groups, stock)?;
+            for (outputs, slots) in wave.iter_mut().zip(&self.slots) {
+                outputs.fill(plan, slots);
+            }
+        }
+        Ok(())
+    }
+
+    fn run_wave(
+        &mut self,
+        plan: &Plan,
+        inputs: &[Piece<'_, ThreeWires>],
+        groups: &[Group],
+        stock: &Stock,
+    ) -> Result<()> {
+        if self.slots.len() < groups.len() {
+            self.slots.resize_with(groups.len(), Default::default);
+        }
+        for (group, slots) in groups.iter().zip(&mut self.slots) {
+            load(plan, inputs, *group, slots);
+        }
         for level in plan.levels() {
-            let holder = constant_holder(self.me);
-            for (slots, holds) in self.slots.iter_mut().zip(holder) {
-                kernels::run_local_ops(slots, stride, &plan.local_ops()[level.local.clone()], holds);
-            }
-            self.run_ands(&plan.and_ops()[level.ands.clone()], group.lanes, stock)?;
+            self.run_level(plan, level, groups, stock)?;
         }
-        let mut outputs = ThreeWires::zeros(plan.output_slots().len(), group.lanes)?;
-        for (slots, rows) in self.slots.iter().zip(&mut outputs.components) {
-            for (row, &slot) in rows.chunks_exact_mut(stride).zip(plan.output_slots()) {
-                row.copy_from_slice(&slots[slot as usize * stride..][..stride]);
-            }
-        }
-        Ok(outputs)
+        Ok(())
     }
 
-    fn load(&mut self, plan: &Plan, inputs: &ThreeWires, first: usize, stride: usize) {
-        for (slots, rows) in self.slots.iter_mut().zip(&inputs.components) {
-            slots.resize(plan.slots() * stride, 0);
-            for (row, &slot) in rows.chunks_exact(inputs.stride()).zip(plan.input_slots()) {
-                slots[slot as usize * stride..][..stride].copy_from_slice(&row[first..first + stride]);
-            }
-        }
-    }
-
-    /// One layer of ANDs: `z_i = x_i·y_i ⊕ x_i·y_{i+1} ⊕ x_{i+1}·y_i ⊕ α_i`, which the previous party lacks.
-    fn run_ands(&mut self, ands: &[AndOp], lanes: usize, stock: &Stock) -> Result<()> {
+    /// One level: its free gates, and then its ANDs, in one message.
+    fn run_level(&mut self, plan: &Plan, level: &Level, groups: &[Group], stock: &Stock) -> Result<()> {
+        let holder = constant_holder(self.me);
+        let local = &plan.local_ops()[level.local.clone()];
+        let ands = &plan.and_ops()[level.ands.clone()];
         if ands.is_empty() {
+            for (group, slots) in groups.iter().zip(&mut self.slots) {
+                for (slots, holds) in slots.iter_mut().zip(holder) {
+                    kernels::run_local_ops(slots, group.stride(), local, holds);
+                }
+            }
             return Ok(());
         }
-        let words = layer_words(ands.len(), lanes);
+        let words = groups
+            .iter()
+            .map(|group| layer_words(ands.len(), group.lanes))
+            .sum();
         if self.log.is_full_for(words) {
             self.verify(stock)?;
         }
         let Segment { x, y, z } = self.log.extend(words);
-        for (component, slots) in self.slots.iter().enumerate() {
-            gather(slots, ands.iter().map(|and| and.a), lanes, x[component]);
-            gather(slots, ands.iter().map(|and| and.b), lanes, y[component]);
+        let parts = parts(groups, ands.len());
+        for ((group, slots), part) in groups.iter().zip(&mut self.slots).zip(&parts) {
+            for (component, (slots, holds)) in slots.iter_mut().zip(holder).enumerate() {
+                kernels::run_local_ops(slots, group.stride(), local, holds);
+                let (a, b) = (ands.iter().map(|and| and.a), ands.iter().map(|and| and.b));
+                gather(slots, a, group.lanes, &mut x[component][part.clone()]);
+                gather(slots, b, group.lanes, &mut y[component][part.clone()]);
+            }
         }
         let [ours, theirs] = z;
         self.summands.resize(words.div_ceil(8));
         self.keys
             .zero(self.zeros.take(words.div_ceil(8)), &mut self.summands);
         let summands = &mut as_words_mut(&mut self.summands)[..words];
+        // `z_i = x_i·y_i ⊕ x_i·y_{i+1} ⊕ x_{i+1}·y_i ⊕ α_i`, which the previous party lacks.
         kernels::multiply_into(x[0], x[1], y[0], y[1], summands);
-        ours.copy_from_slice(&as_words(&self.summands)[..words]);
-
+        ours.copy_from_slice(summands);
         self.ring.previous.send(steps::MULTIPLY_GATE, as_bytes(ours))?;
         self.ring.previous.flush()?;
         self.ring.next.recv(steps::MULTIPLY_GATE, as_bytes_mut(theirs))?;
         self.rounds += 1;
-        for (slots, products) in self.slots.iter_mut().zip([&*ours, &*theirs]) {
-            scatter(slots, ands.iter().map(|and| and.dst), lanes, products);
+        for ((group, slots), part) in groups.iter().zip(&mut self.slots).zip(parts) {
+            for (slots, products) in slots.iter_mut().zip([&*ours, &*theirs]) {
+                let dst = ands.iter().map(|and| and.dst);
+                scatter(slots, dst, group.lanes, &products[part.clone()]);
+            }
         }
         Ok(())
     }
@@ -208,27 +277,61 @@ impl Evaluator {
         self.verifier.wipe();
         self.slots
             .iter_mut()
+            .flatten()
             .for_each(|slots| slots.as_mut_slice().zeroize());
         self.summands.wipe();
     }
 }
 
-/// Puts the outputs of all groups together, in the order of the groups.
-pub(crate) fn assemble(wires: usize, lanes: usize, parts: &[(Group, ThreeWires)]) -> Result<ThreeWires> {
-    if let [(_, only)] = parts {
-        return Ok(only.clone());
+impl Group {
+    /// 64-bit words of a row.
+    fn stride(self) -> usize {
+        self.lanes.div_ceil(64)
     }
-    let mut all = ThreeWires::zeros(wires, lanes)?;
-    let full = all.stride();
-    for (group, part) in parts {
-        let (first, stride) = (group.first / 64, part.stride());
-        for (all, part) in all.components.iter_mut().zip(&part.components) {
-            for (row, part) in all.chunks_exact_mut(full).zip(part.chunks_exact(stride)) {
-                row[first..first + stride].copy_from_slice(part);
+}
+
+impl Outputs<'_> {
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    fn fill(&mut self, plan: &Plan, slots: &[Vec<u64>; 2]) {
+        let stride = self.group.stride();
+        for (slots, rows) in slots.iter().zip(&mut self.rows) {
+            for (row, &slot) in rows.iter_mut().zip(plan.output_slots()) {
+                row.copy_from_slice(&slots[slot as usize * stride..][..stride]);
             }
         }
     }
-    Ok(all)
+}
+
+/// Where each group's words of a layer with `ands` gates are.
+fn parts(groups: &[Group], ands: usize) -> Vec<Range<usize>> {
+    let mut next = 0;
+    groups
+        .iter()
+        .map(|group| {
+            let first = next;
+            next += layer_words(ands, group.lanes);
+            first..next
+        })
+        .collect()
+}
+
+/// Puts the inputs of `plan` in a group's lanes into their slots.
+fn load(plan: &Plan, inputs: &[Piece<'_, ThreeWires>], group: Group, slots: &mut [Vec<u64>; 2]) {
+    let (first, stride) = (group.first / 64, group.stride());
+    for (component, slots) in slots.iter_mut().enumerate() {
+        slots.resize(plan.slots() * stride, 0);
+        let rows = inputs.iter().flat_map(|(wires, range)| {
+            let full = wires.stride();
+            let rows = &wires.components[component][range.start * full..range.end * full];
+            rows.chunks_exact(full)
+        });
+        for (row, &slot) in rows.zip(plan.input_slots()) {
+            slots[slot as usize * stride..][..stride].copy_from_slice(&row[first..first + stride]);
+        }
+    }
 }
 
 /// Copies the rows of `which` slots one after the other.

@@ -3,12 +3,12 @@
 use cenote_circuit::Plan;
 use cenote_net::Closer;
 use cenote_params::three::Parameters;
-use cenote_session::{Error, Result};
+use cenote_session::{Error, Piece, Result};
 
 use crate::last_word::{LastWord, telling};
 use crate::material::stock::Stock;
 use crate::material::tally::Tally;
-use crate::online::evaluator::{Evaluator, Group, planned_blocks, planned_layers};
+use crate::online::evaluator::{Evaluator, Group, Outputs, planned_blocks, planned_layers};
 use crate::wires::ThreeWires;
 
 pub(crate) struct Worker {
@@ -75,18 +75,16 @@ impl Worker {
         tally.batches()
     }
 
-    /// Evaluates `plan` on `groups`, one after the other.
+    /// Evaluates `plan` in the lanes of these groups.
     fn run(
         &mut self,
         plan: &Plan,
-        inputs: &ThreeWires,
-        groups: &[Group],
-    ) -> Result<Vec<(Group, ThreeWires)>> {
-        self.prepared = self.prepared.saturating_sub(planned_blocks(plan, groups.iter()));
-        groups
-            .iter()
-            .map(|&group| Ok((group, self.evaluator.run(plan, inputs, group, &self.stock)?)))
-            .collect()
+        inputs: &[Piece<'_, ThreeWires>],
+        outputs: Vec<Outputs<'_>>,
+    ) -> Result<()> {
+        let groups = outputs.iter().map(Outputs::group);
+        self.prepared = self.prepared.saturating_sub(planned_blocks(plan, groups));
+        self.evaluator.run(plan, inputs, outputs, &self.stock)
     }
 
     /// Tells this worker's peers why it stops, and finds the best explanation of `error`.
@@ -109,37 +107,36 @@ pub(crate) fn groups_of(
     groups.iter().skip(index).step_by(count)
 }
 
-/// Runs `work` at all workers that have any, each on a thread of its own if there are several. If one fails, the others
+/// Runs `work` at all workers that have any jobs, each on a thread of its own if there are several. If one fails, the others
 /// are stopped, and the error that says most is returned.
-fn at_all<T: Send>(
+fn at_all<J: Send>(
     workers: &mut [Worker],
-    busy: impl Fn(usize, &Worker) -> bool,
-    work: impl Fn(usize, &mut Worker) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
+    mut job: impl FnMut(&Worker) -> Option<J>,
+    work: impl Fn(&mut Worker, J) -> Result<()> + Sync,
+) -> Result<()> {
     let others: Vec<_> = workers
         .iter()
         .map(|worker| worker.evaluator.ring.interrupters())
         .collect();
-    let mut busy: Vec<_> = workers
+    let mut busy: Vec<(&mut Worker, J)> = workers
         .iter_mut()
-        .enumerate()
-        .filter(|(index, worker)| busy(*index, worker))
+        .filter_map(|worker| Some((job(worker)?, worker)))
+        .map(|(job, worker)| (worker, job))
         .collect();
-    let attempt = |(index, worker): &mut (usize, &mut Worker)| -> Result<T> {
+    let attempt = |worker: &mut Worker, job: J| -> Result<()> {
         // Dropped on failure and on a panic, which must not leave the others waiting.
         let mut stop = StopOthers(&others);
-        let result = work(*index, worker).map_err(|error| worker.give_up(error));
+        let result = work(worker, job).map_err(|error| worker.give_up(error));
         if result.is_ok() {
             stop.0 = &[];
         }
         result
     };
-    let results: Vec<Result<T>> = match busy.as_mut_slice() {
-        [] => Vec::new(),
-        [only] => vec![attempt(only)],
-        several => std::thread::scope(|scope| {
-            let start = |job| scope.spawn(|| attempt(job));
-            let threads: Vec<_> = several.iter_mut().map(start).collect();
+    let results: Vec<Result<()>> = match busy.len() {
+        0 | 1 => busy.drain(..).map(|(worker, job)| attempt(worker, job)).collect(),
+        _ => std::thread::scope(|scope| {
+            let start = |(worker, job)| scope.spawn(|| attempt(worker, job));
+            let threads: Vec<_> = busy.drain(..).map(start).collect();
             let lost = |_| Err(Error::Internal("an evaluator's thread panicked".into()));
             threads
                 .into_iter()
@@ -180,29 +177,31 @@ impl Drop for StopOthers<'_> {
     }
 }
 
-/// Evaluates `plan` on `groups`, spread over the workers.
+/// Evaluates `plan`, spread over the workers.
 pub(crate) fn run_groups(
     workers: &mut [Worker],
     plan: &Plan,
-    inputs: &ThreeWires,
-    groups: &[Group],
-) -> Result<Vec<(Group, ThreeWires)>> {
+    inputs: &[Piece<'_, ThreeWires>],
+    outputs: Vec<Outputs<'_>>,
+) -> Result<()> {
+    let mut jobs: Vec<Vec<Outputs<'_>>> = workers.iter().map(|_| Vec::new()).collect();
     let count = workers.len();
-    let mine = |index: usize| groups_of(groups, index, count).copied().collect::<Vec<_>>();
-    let outputs = at_all(
+    for (index, outputs) in outputs.into_iter().enumerate() {
+        jobs[index % count].push(outputs);
+    }
+    let mut jobs = jobs.into_iter();
+    at_all(
         workers,
-        |index, _| index < groups.len(),
-        |index, worker| worker.run(plan, inputs, &mine(index)),
-    )?;
-    Ok(outputs.into_iter().flatten().collect())
+        |_| jobs.next().filter(|job| !job.is_empty()),
+        |worker, outputs| worker.run(plan, inputs, outputs),
+    )
 }
 
 /// Verifies all gates that the workers have evaluated.
 pub(crate) fn verify(workers: &mut [Worker]) -> Result<()> {
     at_all(
         workers,
-        |_, worker| !worker.evaluator.log.is_empty(),
-        |_, worker| worker.evaluator.verify(&worker.stock),
-    )?;
-    Ok(())
+        |worker| (!worker.evaluator.log.is_empty()).then_some(()),
+        |worker, ()| worker.evaluator.verify(&worker.stock),
+    )
 }

@@ -36,3 +36,11 @@ pub(crate) fn everywhere<T: Send + PartialEq + Debug>(program: impl Fn(&Session)
 pub(crate) fn alone<T: Send>(program: impl Fn(&Session) -> Result<T> + Sync) -> T {
     local::in_the_clear(1, program).unwrap().remove(0)
 }
+
+/// Runs `program` in the clear by a single party, whose engine moves lanes in secret orders or not.
+pub(crate) fn alone_with<T: Send>(shuffles: bool, program: impl Fn(&Session) -> Result<T> + Sync) -> T {
+    match shuffles {
+        true => local::in_the_clear_shuffling(1, program).unwrap().remove(0),
+        false => alone(program),
+    }
+}

@@ -1,7 +1,7 @@
 //! Tables that parties hold, and queries over them.
 
 use cenote_net::PartyId;
-use cenote_program::local::in_the_clear;
+use cenote_program::local::{in_the_clear, in_the_clear_shuffling};
 use cenote_program::{Result as Ran, Session};
 use cenote_query::{Answer, Count, Declared, Error, OwnInput, Query, Schema};
 use cenote_session::Parties;
@@ -171,9 +171,21 @@ impl World {
         self.run_with(sql, |query, me| query.prepare(me, &self.own(me)))
     }
 
-    /// The same, where parties give what `prepare` says.
+    /// The same, where parties give what `prepare` says: with networks and with shuffles, which must come to the same.
     pub(crate) fn run_with(
         &self,
+        sql: &str,
+        prepare: impl Fn(&Query, PartyId) -> cenote_query::Result<OwnInput> + Sync,
+    ) -> Outcome {
+        let outcome = self.run_by(true, sql, &prepare);
+        assert_eq!(self.run_by(false, sql, &prepare), outcome, "{sql} with shuffles");
+        outcome
+    }
+
+    /// The same by networks or by shuffles only.
+    pub(crate) fn run_by(
+        &self,
+        by_networks: bool,
         sql: &str,
         prepare: impl Fn(&Query, PartyId) -> cenote_query::Result<OwnInput> + Sync,
     ) -> Outcome {
@@ -187,8 +199,11 @@ impl World {
                 return Outcome::Rows(error.to_string());
             }
         }
-        let results = in_the_clear(parties, |session| party(&query, session, &prepare)).unwrap();
-        outcome(&query, results)
+        let results = match by_networks {
+            true => in_the_clear(parties, |session| party(&query, session, &prepare)),
+            false => in_the_clear_shuffling(parties, |session| party(&query, session, &prepare)),
+        };
+        outcome(&query, results.unwrap())
     }
 
     /// What becomes of `sql` as text: the rows of the answer, as rows are written, or what went wrong. It is the same however many rows are worked on

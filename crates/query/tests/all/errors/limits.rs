@@ -1,6 +1,7 @@
 //! How long and how deep a query may be: what is longer or deeper is refused, and never a panic, an overflow of the stack or a wait.
 
 use cenote_net::PartyId;
+use cenote_program::Abilities;
 
 use super::world;
 use crate::common::World;
@@ -260,7 +261,7 @@ fn deep_queries_fit_a_small_stack() {
         let small = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
             let world = world();
             let query = world.plan(&deep).unwrap();
-            query.tally(true).unwrap();
+            query.tally(Abilities::THREE).unwrap();
             assert!(!query.explained().tree().is_empty() && !query.flows().is_empty());
             query.prepare(PartyId(0), &world.own(PartyId(0))).unwrap();
             drop(query);

@@ -26,9 +26,19 @@ fn unchecked(world: &World, sql: &str) -> Outcome {
     outcome
 }
 
-/// The outcome where party 1 changes the bits that it gives: one below the other, in a column for each row.
+/// The outcome where party 1 changes the bits that it gives: one below the other, in a column for each row. Rows go through networks.
 fn changed(world: &World, sql: &str, change: impl Fn(&mut BitMatrix) + Sync) -> Outcome {
-    world.run_with(sql, |query, me| {
+    changed_by(true, world, sql, change)
+}
+
+/// The same, by networks or by shuffles.
+fn changed_by(
+    by_networks: bool,
+    world: &World,
+    sql: &str,
+    change: impl Fn(&mut BitMatrix) + Sync,
+) -> Outcome {
+    world.run_by(by_networks, sql, |query, me| {
         let mut given = query.prepare(me, &world.own(me))?;
         if me == PartyId(1) {
             given.bits().for_each(&change);
@@ -184,6 +194,12 @@ fn rows_in_another_order() {
                     "{sql}, {one} and {other}: {found:?}"
                 );
             }
+            // With shuffles it does not matter how they came, unless they are merged.
+            let honest = world.run(sql);
+            for other in one + 1..rows + 1 {
+                let found = changed_by(false, &world, sql, |bits| exchange(bits, one, other));
+                assert!(found == honest || found == Outcome::NoAnswer, "{sql}: {found:?}");
+            }
             let dead = changed(&world, sql, |bits| bits.set(0, one, false));
             assert_eq!(
                 dead == Outcome::NoAnswer,
@@ -222,6 +238,19 @@ fn rows_that_are_put_together_wrongly() {
     for (lie, change) in lies {
         assert_eq!(told(change), Outcome::NoAnswer, "{lie}");
     }
+    // With shuffles, too, a key comes once; and in which order they come matters only where they are merged.
+    let by_shuffles = |change: Change<'_>| changed_by(false, &world, sql, change);
+    assert_eq!(by_shuffles(lies[0].1), Outcome::NoAnswer);
+    for (lie, change) in &lies[1..4] {
+        let found = by_shuffles(*change);
+        assert!(
+            found == world.run(sql) || found == Outcome::NoAnswer,
+            "{lie}: {found:?}"
+        );
+    }
+    assert_eq!(by_shuffles(lies[4].1), Outcome::NoAnswer);
+    // Absent rows may be anywhere: there is just a row less.
+    assert_ne!(by_shuffles(lies[5].1), Outcome::NoAnswer);
     // These are rows that there could be.
     assert_ne!(told(&|bits| put(bits, 1, 0, 8, 3)), Outcome::NoAnswer);
     assert_ne!(told(&|bits| bits.set(17, 0, false)), Outcome::NoAnswer);
@@ -289,7 +318,7 @@ fn any_bits_at_all() {
             }
             Ok(given)
         };
-        match world.run_with(&asked.ours, change) {
+        match world.run_by(seed % 2 == 0, &asked.ours, change) {
             Outcome::Refused(_) => continue,
             Outcome::Answer(_) => answers += 1,
             outcome => assert_eq!(outcome, Outcome::NoAnswer),

@@ -1,6 +1,7 @@
 //! A peer chooses the query: one that stands as deep as any may is read, resolved, planned and dropped on the smallest stack of a thread that does so.
 
 use cenote_net::PartyId;
+use cenote_program::Abilities;
 
 use super::world;
 
@@ -216,7 +217,7 @@ fn deep_queries_fit_the_threads_that_read_them() {
                 assert!(!query.explained().tree().is_empty());
                 query.flows();
                 query.bytes(PartyId(0));
-                query.tally(true).expect("it is counted");
+                query.tally(Abilities::THREE).expect("it is counted");
             });
             thread.expect("a thread").join().expect("no panic");
         }

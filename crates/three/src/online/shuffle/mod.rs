@@ -48,7 +48,7 @@ use crate::wires::ThreeWires;
 const CHUNK: usize = 4096;
 
 /// Bytes of rows that may wait for their check.
-const MOST_PENDING: usize = 128 << 20;
+pub(crate) const MOST_PENDING: usize = 128 << 20;
 
 /// Draws orders, and moves rows by them.
 pub(crate) struct Shuffler {
