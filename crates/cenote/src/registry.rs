@@ -8,6 +8,7 @@ use cenote_authenticated::Authenticated;
 use cenote_jimu::Jimu;
 use cenote_lego::Lego;
 use cenote_net::PartyId;
+use cenote_program::Abilities;
 use cenote_protocol::{
     Amount, AnyOrder, AnyPrepared, AnyProtocol, Facts, Made, MaterialSource, NAME_FIELD,
     Protocol as TypedProtocol, Setting,
@@ -38,6 +39,7 @@ struct Entry {
     item: Option<&'static str>,
     replenishes: bool,
     kept_rows: usize,
+    digests: bool,
     describe: fn(&Stored) -> Facts,
     chosen: fn() -> Protocol,
     read: fn(Value) -> serde_json::Result<Protocol>,
@@ -51,6 +53,7 @@ impl Entry {
             item: P::ITEM,
             replenishes: P::REPLENISHES,
             kept_rows: P::KEPT_ROWS,
+            digests: P::DIGESTS,
             describe: P::describe,
             chosen: || P::default().into(),
             read: |settings| serde_json::from_value::<P>(settings).map(Protocol::from),
@@ -208,6 +211,14 @@ impl Protocol {
         b.output("both", &[both], cenote_circuit::BitOrder::Lsb);
         let plan = cenote_circuit::Plan::new(&b.finish());
         self.rounds(&Demand::new().and_run(&plan, 1, 1)) > 0
+    }
+
+    /// What programs choose their circuits by.
+    pub(crate) fn abilities(&self) -> Abilities {
+        Abilities {
+            levels_take_rounds: self.levels_take_rounds(),
+            digests: self.entry().is_some_and(|entry| entry.digests),
+        }
     }
 
     /// The material that `amount` comes to, for a job that does what `demand` says.

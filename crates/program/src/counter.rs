@@ -31,6 +31,9 @@ pub struct Tally {
     pub pieces: u64,
 }
 
+/// Wires of a digest.
+const DIGEST: usize = 64;
+
 /// Bytes for a piece of a row: of two records, where they are, were and go, and the gate that takes them.
 const PIECE: u64 = 144;
 
@@ -56,20 +59,28 @@ impl Tally {
     }
 }
 
-/// Runs `program` as one of `parties` parties without any values: everything that is revealed is zero. In protocols where `levels_take_rounds`, circuits
-/// with fewer levels may be chosen.
+/// What a program that chooses its circuits goes by in a protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Levels of ANDs take messages, so that circuits with fewer levels may be chosen.
+    pub levels_take_rounds: bool,
+    /// Rows are compared by digests.
+    pub digests: bool,
+}
+
+/// Runs `program` as one of `parties` parties of a protocol without any values: everything that is revealed is zero.
 ///
 /// # Errors
 /// The program's.
 pub fn tally<T>(
     parties: usize,
-    levels_take_rounds: bool,
+    abilities: Abilities,
     program: impl FnOnce(&Session) -> crate::Result<T>,
 ) -> crate::Result<Tally> {
     let tally = Rc::new(RefCell::new(Tally::default()));
     let counter = Counter {
         parties,
-        levels_take_rounds,
+        abilities,
         slots: Vec::new(),
         kept: 0,
         tally: Rc::clone(&tally),
@@ -81,7 +92,7 @@ pub fn tally<T>(
 
 struct Counter {
     parties: usize,
-    levels_take_rounds: bool,
+    abilities: Abilities,
     /// Lanes and wires of each vector.
     slots: Vec<(usize, usize)>,
     /// Wires that are kept, each in all of its lanes.
@@ -129,7 +140,7 @@ impl Machine for Counter {
     }
 
     fn levels_take_rounds(&self) -> bool {
-        self.levels_take_rounds
+        self.abilities.levels_take_rounds
     }
 
     fn input(&mut self, owner: PartyId, wires: usize, lanes: usize, _: Option<&BitMatrix>) -> Result<Slot> {
@@ -164,6 +175,16 @@ impl Machine for Counter {
             *most = (*most).max(runs.len() as u64);
         }
         Ok(self.keep(wires, runs.iter().map(LaneRun::lanes).sum()))
+    }
+
+    fn digests(&self) -> bool {
+        self.abilities.digests
+    }
+
+    fn digest(&mut self, these: &[Wires], those: &[Wires]) -> Result<Slot> {
+        // Both are put together from their parts.
+        self.peak(((width(these) + width(those)) * self.lanes(these)) as u64);
+        Ok(self.keep(DIGEST, 1))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {

@@ -53,6 +53,9 @@ pub trait Protocol:
     /// How many rows a share has for each wire that [`Engine::keep`] keeps; 0 if shares end with their session.
     const KEPT_ROWS: usize = 0;
 
+    /// Whether its engine compares tables by digests ([`Engine::digests`]).
+    const DIGESTS: bool = false;
+
     /// Gives the setting `name`, one of [`Protocol::SETTINGS`], a value.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use cenote_primitives::BitMatrix;
-use cenote_program::{Bits, Session, Tally};
+use cenote_program::{Abilities, Bits, Session, Tally};
 use cenote_session::Parties;
 use cenote_tables::Table;
 
@@ -13,14 +13,14 @@ use crate::schema::Count;
 use crate::secret::{Executor, Rows};
 
 impl Query {
-    /// What it takes at most, in protocols where levels of ANDs take rounds or not: if the number of rows is revealed, as if all counted.
+    /// What it takes at most in a protocol with these abilities: if the number of rows is revealed, as if all counted.
     ///
     /// # Errors
     /// None that a planned query has.
-    pub fn tally(&self, levels_take_rounds: bool) -> Result<Tally> {
+    pub fn tally(&self, abilities: Abilities) -> Result<Tally> {
         let nothing = || OwnInput(VecDeque::new());
         let parties = self.schema().parties.into();
-        let tally = cenote_program::tally(parties, levels_take_rounds, |session| {
+        let tally = cenote_program::tally(parties, abilities, |session| {
             self.run_with(session, nothing(), &|_, most| most)
                 .map_err(|error| match error {
                     Error::Session(error) => error,

@@ -114,6 +114,7 @@ impl Protocol for Three {
     const NAME: &'static str = "three";
     const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
     const KEPT_ROWS: usize = 2;
+    const DIGESTS: bool = true;
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Parameters;
     type Engine = ThreeEngine;

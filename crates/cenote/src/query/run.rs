@@ -53,7 +53,7 @@ pub(super) struct Planned {
 impl Planned {
     pub(super) fn new(job: QueryJob) -> Result<Self> {
         fits([job.query().least_bytes()], "at least ")?;
-        let tally = job.query().tally(job.protocol().levels_take_rounds())?;
+        let tally = job.query().tally(job.protocol().abilities())?;
         Self::with(Arc::new(job), tally)
     }
 

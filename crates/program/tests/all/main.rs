@@ -9,4 +9,5 @@ mod memory;
 mod misuse;
 mod operators;
 mod rows;
+mod same_rows;
 mod tables;

@@ -5,6 +5,7 @@
 use cenote_authenticated::Authenticated;
 use cenote_jimu::Jimu;
 use cenote_lego::Lego;
+use cenote_program::Abilities;
 use cenote_program::local::in_memory;
 use cenote_protocol::Protocol;
 use cenote_query::Query;
@@ -36,12 +37,12 @@ fn run<P: Protocol>(protocol: &P) {
         Some(count) => (count as usize, u64::MAX),
         None => (FEW, SMALL),
     };
-    let is_small = |query: &Query| query.tally(false).unwrap().and_gates <= most;
+    let is_small = |query: &Query| query.tally(Abilities::default()).unwrap().and_gates <= most;
     let cases = cases(parties).filter(|(_, _, query)| is_small(query));
     let cases: Vec<_> = cases.take(count).collect();
     for cases in cases.chunks(TOGETHER) {
         let demand = cases.iter().fold(Demand::new(), |demand, (_, _, query)| {
-            let one = query.tally(false).unwrap().demand();
+            let one = query.tally(Abilities::default()).unwrap().demand();
             let demand = demand
                 .and_gates(one.unknown_ands())
                 .and_wires(one.unknown_wires());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cenote_net::{Label, PartyId};
-use cenote_program::Session;
+use cenote_program::{Abilities, Session};
 use cenote_protocol::{MaterialSource, Protocol};
 use cenote_query::{Count, Query};
 use cenote_session::{ClearEngine, Connections, Parties, Topology};
@@ -119,7 +119,7 @@ fn in_the_clear(query: &Query, world: &World) -> (Vec<Vec<Vec<Sent>>>, Vec<crate
 
 fn in_three(query: &Query, world: &World) -> (Vec<Vec<Vec<Sent>>>, Vec<crate::common::Told>) {
     let protocol = Three::default();
-    let tally = query.tally(false).unwrap();
+    let tally = query.tally(Abilities::default()).unwrap();
     let demand = tally.demand();
     recorded(&protocol.topology(), |me, connections| {
         let prepared = protocol.prepare(&demand).unwrap();
@@ -171,7 +171,11 @@ fn what_is_revealed_in_the_end_is_counted() {
     let mut world = worlds()[0].clone();
     world.schema.answer.to = Parties::one(PartyId(2));
     world.schema.answer.count = Count::Revealed;
-    let tally = world.plan(QUERIES[0]).unwrap().tally(false).unwrap();
+    let tally = world
+        .plan(QUERIES[0])
+        .unwrap()
+        .tally(Abilities::default())
+        .unwrap();
     let bits = tally
         .outputs
         .iter()

@@ -2,10 +2,18 @@
 
 use cenote_net::PartyId;
 use cenote_program::local::in_the_clear;
-use cenote_program::{Result as Ran, Session};
+use cenote_program::{Abilities, Result as Ran, Session};
+use cenote_protocol::Protocol;
 use cenote_query::{Answer, Count, Declared, Error, OwnInput, Query, Schema};
 use cenote_session::Parties;
 use cenote_tables::{Column, Field, Table, Type, Values, cell, parse_date, parse_timestamp};
+use cenote_three::Three;
+
+/// What a query chooses its circuits by with the three-party protocol.
+pub(crate) const THREE: Abilities = Abilities {
+    levels_take_rounds: true,
+    digests: Three::DIGESTS,
+};
 
 /// What is declared of some tables, and what is in them.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use cenote_net::PartyId;
 
 use super::world;
-use crate::common::World;
+use crate::common::{THREE, World};
 
 fn refused(sql: &str, what: &str) {
     let found = world().ask(sql);
@@ -260,7 +260,7 @@ fn deep_queries_fit_a_small_stack() {
         let small = std::thread::Builder::new().stack_size(1 << 20).spawn(move || {
             let world = world();
             let query = world.plan(&deep).unwrap();
-            query.tally(true).unwrap();
+            query.tally(THREE).unwrap();
             assert!(!query.explained().tree().is_empty() && !query.flows().is_empty());
             query.prepare(PartyId(0), &world.own(PartyId(0))).unwrap();
             drop(query);

@@ -3,6 +3,7 @@
 use cenote_net::PartyId;
 
 use super::world;
+use crate::common::THREE;
 
 /// The stack of a thread of the standard library and of tokio unless somebody says otherwise: those of a service that serve its peers and its page have it.
 /// The main thread of a party has more.
@@ -216,7 +217,7 @@ fn deep_queries_fit_the_threads_that_read_them() {
                 assert!(!query.explained().tree().is_empty());
                 query.flows();
                 query.bytes(PartyId(0));
-                query.tally(true).expect("it is counted");
+                query.tally(THREE).expect("it is counted");
             });
             thread.expect("a thread").join().expect("no panic");
         }
