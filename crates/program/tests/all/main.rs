@@ -7,6 +7,7 @@ mod everywhere;
 mod functions;
 mod memory;
 mod misuse;
+mod opened;
 mod operators;
 mod rows;
 mod same_rows;
