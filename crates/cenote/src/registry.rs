@@ -40,6 +40,7 @@ struct Entry {
     replenishes: bool,
     kept_rows: usize,
     shuffles: bool,
+    digests: bool,
     describe: fn(&Stored) -> Facts,
     chosen: fn() -> Protocol,
     read: fn(Value) -> serde_json::Result<Protocol>,
@@ -54,6 +55,7 @@ impl Entry {
             replenishes: P::REPLENISHES,
             kept_rows: P::KEPT_ROWS,
             shuffles: P::SHUFFLES,
+            digests: P::DIGESTS,
             describe: P::describe,
             chosen: || P::default().into(),
             read: |settings| serde_json::from_value::<P>(settings).map(Protocol::from),
@@ -218,6 +220,7 @@ impl Protocol {
         Abilities {
             levels_take_rounds: self.levels_take_rounds(),
             shuffles: self.entry().is_some_and(|entry| entry.shuffles),
+            digests: self.entry().is_some_and(|entry| entry.digests),
         }
     }
 

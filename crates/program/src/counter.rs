@@ -40,6 +40,8 @@ pub struct Abilities {
     pub levels_take_rounds: bool,
     /// Whether it moves rows in secret orders.
     pub shuffles: bool,
+    /// Whether it compares rows by digests.
+    pub digests: bool,
 }
 
 impl Abilities {
@@ -47,8 +49,12 @@ impl Abilities {
     pub const THREE: Self = Self {
         levels_take_rounds: true,
         shuffles: true,
+        digests: true,
     };
 }
+
+/// Wires of a digest.
+const DIGEST: usize = 64;
 
 /// Bytes for a piece of a row: of two records, where they are, were and go, and the gate that takes them.
 const PIECE: u64 = 144;
@@ -215,6 +221,16 @@ impl Machine for Counter {
             *most = (*most).max(runs.len() as u64);
         }
         Ok(self.keep(wires, runs.iter().map(LaneRun::lanes).sum()))
+    }
+
+    fn digests(&self) -> bool {
+        self.abilities.digests
+    }
+
+    fn digest(&mut self, these: &[Wires], those: &[Wires]) -> Result<Slot> {
+        // Both are put together from their parts.
+        self.peak(((width(these) + width(those)) * self.lanes(these)) as u64);
+        Ok(self.keep(DIGEST, 1))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {

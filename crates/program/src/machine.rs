@@ -34,6 +34,13 @@ pub(crate) trait Machine {
     fn shuffle(&mut self, _wires: &Wires, _order: u32, _back: bool) -> Result<Slot> {
         refuse("shuffle")
     }
+    /// See [`cenote_session::Engine::digests`].
+    fn digests(&self) -> bool {
+        false
+    }
+    fn digest(&mut self, _these: &[Wires], _those: &[Wires]) -> Result<Slot> {
+        refuse("compare rows")
+    }
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
     /// Whether it only counts what a program takes: what it reveals has no meaning.
     fn foresees(&self) -> bool {
@@ -237,6 +244,23 @@ impl Machine for Hosted {
         let wires = self.select(wires);
         let moved = self.engine.shuffle(&wires, order, back)?;
         Ok(self.keep(moved))
+    }
+
+    fn digests(&self) -> bool {
+        self.engine.digests()
+    }
+
+    fn digest(&mut self, these: &[Wires], those: &[Wires]) -> Result<Slot> {
+        self.note("digest", these, []);
+        self.note("of those", those, []);
+        // Peers that are elsewhere would toss no coin, and be accused of cheating.
+        self.engine.compare(&self.done.digest())?;
+        let [these, those] = [these, those].map(|wires| self.together(wires));
+        let (Some(these), Some(those)) = (these, those) else {
+            return Err(Error::BadInput("a digest of no wires".into()));
+        };
+        let digest = self.engine.digest(&these, &those)?;
+        Ok(self.keep(digest))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {

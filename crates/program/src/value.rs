@@ -256,7 +256,7 @@ impl fmt::Debug for Value {
 }
 
 /// Why rows of `one` and of `other` secrets cannot be calculated with.
-fn lengths_differ(one: usize, other: usize) -> String {
+pub(crate) fn lengths_differ(one: usize, other: usize) -> String {
     format!(
         "a row of {one} secrets meets a row of {other}: rows must be of one length, or one of them a single secret"
     )

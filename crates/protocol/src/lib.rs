@@ -55,6 +55,9 @@ pub trait Protocol:
     /// Whether its engine moves lanes in secret orders ([`Engine::shuffles`](cenote_session::Engine::shuffles)).
     const SHUFFLES: bool = false;
 
+    /// Whether its engine compares tables by digests ([`Engine::digests`]).
+    const DIGESTS: bool = false;
+
     /// Gives the setting `name`, one of [`Protocol::SETTINGS`], a value.
     ///
     /// # Errors

@@ -283,3 +283,18 @@ pub fn check_arrange(parts: &[&impl WireVector], runs: &[LaneRun]) -> Result<()>
         Some(run) => Err(Error::BadInput(format!("there are no such lanes: {run:?}"))),
     }
 }
+
+/// Checks the arguments of [`Engine::digest`], for every engine.
+///
+/// # Errors
+/// [`Error::BadInput`] if they have different wires or lanes.
+pub fn check_digest(these: &impl WireVector, those: &impl WireVector) -> Result<()> {
+    let [these, those] = [(these.wires(), these.lanes()), (those.wires(), those.lanes())];
+    if these == those {
+        return Ok(());
+    }
+    Err(Error::BadInput(format!(
+        "{} wires × {} lanes are not to be compared with {} × {}",
+        these.0, these.1, those.0, those.1
+    )))
+}

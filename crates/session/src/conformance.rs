@@ -34,6 +34,7 @@ pub fn all(cluster: &impl Cluster) {
     values_outlive_a_circuit(cluster);
     lanes_are_put_together_anew(cluster);
     lanes_are_moved_in_secret_orders(cluster);
+    tables_are_compared_by_digests(cluster);
     misuse_is_refused_and_harmless(cluster);
 }
 
@@ -209,6 +210,91 @@ fn lanes_are_moved_in_secret_orders(cluster: &impl Cluster) {
                 "{moved} of {lanes} lanes are elsewhere"
             );
             assert_eq!(*first.get_or_insert_with(|| all.clone()), all);
+        }
+    }
+}
+
+/// A digest is zero if two tables are the same, and not if they differ, wherever that is and however the differences would add up without weights.
+fn tables_are_compared_by_digests(cluster: &impl Cluster) {
+    for (rows, lanes) in [(1, 1), (3, 63), (64, 64), (65, 130), (129, 1000), (2, 40_000)] {
+        let values = bits(52, rows, lanes);
+        let (row, lane) = (rows - 1, lanes - 1);
+        let changed: Vec<BitMatrix> = [
+            vec![(0, 0)],
+            vec![(row, lane)],
+            // Of two lanes, two words of a wire, two wires, and two limbs of a lane.
+            vec![(0, 0), (0, lane.min(1))],
+            vec![(row, 0), (row, lane.min(64))],
+            vec![(0, lane), (row.min(1), lane)],
+            vec![(0, 0), (row.min(64), 0)],
+            (0..rows)
+                .flat_map(|row| (0..lanes).map(move |lane| (row, lane)))
+                .collect(),
+        ]
+        .into_iter()
+        .map(|flips| {
+            let mut changed = values.clone();
+            for (row, lane) in flips {
+                changed.set(row, lane, !changed.get(row, lane));
+            }
+            changed
+        })
+        .filter(|changed| *changed != values)
+        .collect();
+        let mut b = Builder::new();
+        let x = b.input("x", rows as u32, BitOrder::Lsb);
+        let opposite: Vec<_> = x.iter().map(|&bit| !bit).collect();
+        b.output("opposite", &opposite, BitOrder::Lsb);
+        let negate = Plan::new(&b.finish());
+        let negated = BitMatrix::from_fn(rows, lanes, |row, lane| !values.get(row, lane));
+        let results = cluster.run(|engine| {
+            let (me, everybody) = (engine.me(), Parties::all(engine.parties()));
+            let own = |owner: u8, bits| (me == PartyId(owner)).then_some(bits);
+            let these = engine.input(PartyId(1), rows, lanes, own(1, &values))?;
+            if !engine.digests() {
+                let refused = engine.digest(&these, &these);
+                assert!(matches!(refused, Err(Error::BadInput(_))));
+                return Ok(None);
+            }
+            let more = engine.constant(&BitMatrix::zeros(rows, lanes + 1))?;
+            for other in [&more, &WireVector::concat(&[&these, &these])] {
+                assert!(matches!(engine.digest(&these, other), Err(Error::BadInput(_))));
+            }
+            let ands = engine.costs().and_gates;
+            let same = engine.input(PartyId(0), rows, lanes, own(0, &values))?;
+            let constant = engine.constant(&negated)?;
+            let negated = engine.run(&negate, &same)?;
+            let mut digests = vec![engine.digest(&these, &same)?, engine.digest(&negated, &constant)?];
+            for changed in &changed {
+                let those = engine.input(PartyId(0), rows, lanes, own(0, changed))?;
+                // Once more, with another coin.
+                digests.push(engine.digest(&these, &those)?);
+                digests.push(engine.digest(&these, &those)?);
+            }
+            assert_eq!(engine.costs().and_gates, ands);
+            let digests = WireVector::concat(&digests.iter().collect::<Vec<_>>());
+            let digests = engine.reveal(&digests, everybody)?.expect("all learn it");
+            engine.finish()?;
+            Ok(Some(digests))
+        });
+        for digests in unwrap_all(results).into_iter().flatten() {
+            assert_eq!(
+                (digests.rows(), digests.lanes()),
+                (64 * (2 + 2 * changed.len()), 1)
+            );
+            let digest = |at: usize| {
+                (0..64).fold(0, |sum, bit| {
+                    sum | u64::from(digests.get(64 * at + bit, 0)) << bit
+                })
+            };
+            assert_eq!([0, 1].map(digest), [0, 0], "{rows} × {lanes}");
+            for at in 1..=changed.len() {
+                let (one, other) = (digest(2 * at), digest(2 * at + 1));
+                assert!(
+                    one != 0 && other != 0 && one != other,
+                    "{rows} × {lanes}, change {at}"
+                );
+            }
         }
     }
 }

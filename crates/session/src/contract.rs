@@ -195,6 +195,23 @@ pub trait Engine {
         Err(does_not_shuffle())
     }
 
+    /// Whether the protocol compares tables by digests ([`Engine::digest`]).
+    fn digests(&self) -> bool {
+        false
+    }
+
+    /// 64 wires in one lane. If `these` and `those`, which have the same shape, are equal, all of them are 0. If not, that happens with probability
+    /// 2^-64, which [`Engine::error_bound`] counts, whatever the parties have given and sent. No ANDs are run.
+    ///
+    /// The wires tell more of what was compared than whether it is equal: a program reveals only whether all of them are 0.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadInput`] if the protocol has no digests, or the shapes differ (see [`crate::check_digest`]).
+    fn digest(&mut self, _these: &Self::Wires, _those: &Self::Wires) -> Result<Self::Wires> {
+        let what = "this protocol does not compare tables by digests";
+        Err(crate::Error::BadInput(what.into()))
+    }
+
     /// Whether each level of a plan takes a message from party to party, so that a plan with fewer levels may be faster than one with
     /// fewer ANDs.
     fn levels_take_rounds(&self) -> bool {

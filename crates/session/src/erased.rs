@@ -172,6 +172,14 @@ impl<E: Engine + 'static> Engine for Erased<E> {
         self.0.shuffle(wires.own()?, order, back).map(AnyWires::of)
     }
 
+    fn digests(&self) -> bool {
+        self.0.digests()
+    }
+
+    fn digest(&mut self, these: &AnyWires, those: &AnyWires) -> Result<AnyWires> {
+        self.0.digest(these.own()?, those.own()?).map(AnyWires::of)
+    }
+
     fn levels_take_rounds(&self) -> bool {
         self.0.levels_take_rounds()
     }

@@ -28,7 +28,7 @@ mod warning;
 
 pub use bundles::{Bundle, Bundles, Part};
 pub use check::{Check, MESSAGE_FORM};
-pub use clear::{ClearEngine, ClearWires, check_arrange, check_input, check_owner, check_run};
+pub use clear::{ClearEngine, ClearWires, check_arrange, check_digest, check_input, check_owner, check_run};
 pub use connections::{Connections, Limits, Link, Topology};
 pub use contract::{Engine, Parties, Piece, WireVector};
 pub use costs::Costs;

@@ -10,18 +10,15 @@ use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Piece, Result, WireVector, check_arrange,
-    check_input, check_run, compare_digests,
+    check_digest, check_input, check_run, compare_digests,
 };
 
 use crate::checks;
+use crate::crew::{Crew, abort_all};
 use crate::last_word::LastWord;
-use crate::material::shape::Shape;
-use crate::material::stock::{Producer, Settlement, Stock};
-use crate::offline::generator::Generator;
+use crate::online::digest::Digester;
 use crate::online::evaluator::{Evaluator, groups, groups_of_a_wave, most_lanes, outputs_of};
-use crate::online::gate_log::GateLog;
 use crate::online::shuffle::Shuffler;
-use crate::online::verify::Verifier;
 use crate::online::worker::{Worker, groups_of, more_telling, run_groups, verify};
 use crate::online::{input, kept, output};
 use crate::settings::{Config, Links, ViewCheck, worker_bytes};
@@ -29,72 +26,8 @@ use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
 use crate::store::{Online, Store, settings};
 use crate::triple_check::constant_holder;
-use crate::view::Views;
 use crate::wires::{ThreeWires, spare};
 use crate::{Ring, steps};
-
-/// Tells both peers, on all channels, that this party stops, and why.
-fn abort_all(links: &mut [Links], error: &Error) {
-    let code = error.reason().code();
-    for link in links {
-        link.evaluator.abort(code);
-        link.generator.abort(code);
-    }
-}
-
-/// What the workers of a session have in common.
-struct Crew<'a> {
-    me: PartyId,
-    parameters: &'a Parameters,
-    view_check: ViewCheck,
-    secrets: &'a PairSecrets,
-    lag: usize,
-    /// Batches that a generator makes ahead of demand.
-    ahead: usize,
-    /// The stock, if no triples are made.
-    online: Option<&'a Online>,
-    settlement: Arc<Settlement>,
-    last_word: LastWord,
-}
-
-impl Crew<'_> {
-    /// Worker `number`, and its generator, which starts to make triples unless there is stock.
-    fn worker(&self, links: Links, number: u8) -> Result<Worker> {
-        let (me, parameters, lag) = (self.me, self.parameters, self.lag);
-        let Links {
-            generator,
-            evaluator: ring,
-        } = links;
-        let views = |thread: &str| {
-            Views::new(self.view_check, &format!("{thread} {number}"), |label| {
-                self.secrets.pair_prgs(label)
-            })
-        };
-        let keys = || self.secrets.component_keys(parameters.n());
-        let verifier = Verifier::new(me, number, parameters, views("evaluator"), lag);
-        let shape = Shape::of(parameters);
-        let stock = match self.online {
-            Some(online) => Stock::Stored(online.queue(shape.n)),
-            None => {
-                let views = views("generator");
-                let generator = Generator::new(me, number, shape, generator, keys(), views, lag);
-                Stock::Made(Producer::start(
-                    generator,
-                    ring.interrupters(),
-                    self.ahead,
-                    &self.settlement,
-                    self.last_word.clone(),
-                )?)
-            }
-        };
-        let log = GateLog::new(parameters);
-        Ok(Worker::new(
-            Evaluator::new(me, number, ring, keys(), log, verifier),
-            stock,
-            self.last_word.clone(),
-        ))
-    }
-}
 
 /// One party of a three-party session.
 ///
@@ -106,8 +39,9 @@ pub struct ThreeEngine {
     workers: Vec<Worker>,
     inputs: Counter,
     shuffler: Shuffler,
+    digester: Digester,
     ledger: Ledger,
-    /// Rounds of inputs, outputs and shuffles.
+    /// Rounds of inputs, outputs, shuffles and digests.
     rounds: u64,
     /// The stock that triples come from, if none are made. Declared after the workers, so that they are dropped first.
     online: Option<Online>,
@@ -198,8 +132,7 @@ impl ThreeEngine {
             settlement: Arc::default(),
             last_word: LastWord::default(),
         };
-        let views = Views::new(view_check, "shuffler", |label| secrets.pair_prgs(label));
-        let shuffler = Shuffler::new(me, views, lag);
+        let shuffler = crew.shuffler();
         let workers: Vec<_> = links
             .into_iter()
             .zip(0..)
@@ -216,6 +149,7 @@ impl ThreeEngine {
             workers,
             inputs: Counter::new(Purpose::Input, 0),
             shuffler,
+            digester: Digester::new(),
             ledger,
             rounds: 0,
             online,
@@ -396,6 +330,19 @@ impl Engine for ThreeEngine {
         })
     }
 
+    fn digests(&self) -> bool {
+        true
+    }
+
+    fn digest(&mut self, these: &ThreeWires, those: &ThreeWires) -> Result<ThreeWires> {
+        self.call("compare tables", |this| {
+            check_digest(these, those)?;
+            let Evaluator { ring, keys, .. } = &mut this.workers[0].evaluator;
+            this.rounds += 2;
+            this.digester.digest(these, those, ring, keys)
+        })
+    }
+
     fn levels_take_rounds(&self) -> bool {
         true
     }
@@ -454,7 +401,8 @@ impl Engine for ThreeEngine {
     }
 
     fn error_bound(&self) -> f64 {
-        (self.parameters.error() + self.shuffler.error()).log2()
+        let tables = self.shuffler.error() + self.digester.error();
+        (self.parameters.error() + tables).log2()
     }
 
     fn computational_bits(&self) -> f64 {
@@ -469,7 +417,7 @@ impl Engine for ThreeEngine {
         let session = ThreeUse {
             workers,
             orders: self.shuffler.orders() as f64,
-            blocks: 4.0 * (blocks_of_512 + self.shuffler.blocks() as f64),
+            blocks: 4.0 * (blocks_of_512 + (self.shuffler.blocks() + self.digester.blocks()) as f64),
             hashed_views: self.view_check == ViewCheck::Sha256,
         };
         computational::three(&session).bits

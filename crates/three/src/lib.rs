@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `settings` | what a session is started with | |
 //! | `setup` | agreement with the peers | |
+//! | `crew` | the workers of a session, as it starts | |
 //! | `setup::keys` | correlated randomness without interaction | Araki et al. 2016, Section 3 |
 //! | `setup::eras` | when keys change | |
 //! | `setup::lag` | how many messages are in flight | |
@@ -25,6 +26,8 @@
 //! | `online::evaluator` | AND layer by AND layer | S&P 2017, Protocol A.2 |
 //! | `online::verify`, `online::gate_log` | checking every gate before anything is opened | S&P 2017, Protocols A.2 and 3.9 |
 //! | `online::worker` | a generator and an evaluator; several side by side | S&P 2017, Figure 5 |
+//! | `online::shuffle` | rows in orders that nobody knows | |
+//! | `online::digest` | whether tables are the same | |
 //! | `online::input`, `online::output` | sharing and robust opening | |
 //!
 //! A session aborts when a check fails, and returns verified outputs only.
@@ -32,6 +35,7 @@
 
 pub mod checks;
 mod coin;
+mod crew;
 mod engine;
 mod last_word;
 mod material;

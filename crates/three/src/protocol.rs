@@ -117,6 +117,7 @@ impl Protocol for Three {
     const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
     const KEPT_ROWS: usize = 2;
     const SHUFFLES: bool = true;
+    const DIGESTS: bool = true;
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Parameters;
     type Engine = ThreeEngine;

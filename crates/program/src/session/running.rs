@@ -14,6 +14,15 @@ use crate::machine::Wires;
 use crate::node::{Held, Node, State};
 use crate::op::Op;
 use crate::segment::{Due, Ref};
+use crate::value::Value;
+
+/// Some wires of a vector that is in use as long as this.
+type InUse = (Rc<Held>, Range<usize>);
+
+fn slots(wires: &[InUse]) -> Vec<Wires> {
+    let slots = wires.iter().map(|(held, wires)| (held.slot(), wires.clone()));
+    slots.collect()
+}
 
 impl Session {
     /// The result of an operation on nodes of `lanes` lanes, or constants: recorded, and run once there is reason to.
@@ -54,10 +63,7 @@ impl Session {
         let Some(wires) = self.wires(parts) else {
             return State::Lost;
         };
-        let wires: Vec<Wires> = wires
-            .iter()
-            .map(|(held, wires)| (held.slot(), wires.clone()))
-            .collect();
+        let wires = slots(&wires);
         self.made(|machine| machine.arrange(&wires, runs))
     }
 
@@ -93,16 +99,26 @@ impl Session {
         let Some(wires) = self.wires(std::iter::once(node)) else {
             return State::Lost;
         };
-        let wires: Vec<Wires> = wires
-            .iter()
-            .map(|(held, wires)| (held.slot(), wires.clone()))
-            .collect();
+        let wires = slots(&wires);
         self.made(|machine| machine.shuffle(&wires[0], order, back))
     }
 
+    /// Whether the protocol compares tables by digests.
+    pub(crate) fn digests(&self) -> bool {
+        self.0.core.borrow().machine.digests()
+    }
+
+    /// The digest of the difference of nodes of as many lanes and, in all, as many bits.
+    pub(crate) fn digested(&self, these: &[Value], those: &[Value]) -> State {
+        let wires = |table: &[Value]| self.wires(table.iter().map(|column| &**column.node()));
+        let (Some(these), Some(those)) = (wires(these), wires(those)) else {
+            return State::Lost;
+        };
+        self.made(|machine| machine.digest(&slots(&these), &slots(&those)))
+    }
+
     /// The wires of nodes, which are computed if they have not been. They are in use as long as what is returned.
-    #[allow(clippy::type_complexity, reason = "used twice, here")]
-    fn wires<'a>(&self, nodes: impl Iterator<Item = &'a Node>) -> Option<Vec<(Rc<Held>, Range<usize>)>> {
+    fn wires<'a>(&self, nodes: impl Iterator<Item = &'a Node>) -> Option<Vec<InUse>> {
         let core = &mut *self.0.core.borrow_mut();
         self.sweep(core);
         nodes
@@ -136,11 +152,7 @@ impl Session {
         let core = &mut *self.0.core.borrow_mut();
         core.check()?;
         let wires = wires.unwrap_or_default();
-        let slots: Vec<Wires> = wires
-            .iter()
-            .map(|(held, wires)| (held.slot(), wires.clone()))
-            .collect();
-        match core.machine.reveal(&slots, to) {
+        match core.machine.reveal(&slots(&wires), to) {
             Ok(bits) => {
                 core.learnt |= tells && bits.is_some();
                 Ok(bits)

@@ -2,7 +2,7 @@
 
 use cenote_lego::Lego;
 use cenote_net::{Error as NetError, PartyId};
-use cenote_program::{Error, Result, Secret, Session, local};
+use cenote_program::{Error, Result, Secret, Session, local, table};
 use cenote_session::{Demand, Error as SessionError, Parties};
 use cenote_three::Three;
 
@@ -63,6 +63,27 @@ fn other_places_and_other_receivers_are_noticed() {
             Parties::one(PartyId(0))
         };
         session.reveal(&number(session), to).map(drop)
+    });
+}
+
+/// Before a coin is tossed for them, which not all would toss.
+#[test]
+fn other_tables_that_are_compared_are_noticed() {
+    let odd = PartyId(1);
+    all_see(|session| {
+        let row = number(session);
+        let first = if session.me() == odd { 1 } else { 0 };
+        let (these, those) = (row.slice(first..first + 100), row.slice(100..200));
+        session.open(&table::same_rows(&these, &those)).map(drop)
+    });
+    all_see(|session| {
+        let row = number(session);
+        let (these, those) = (row.slice(0..100), row.slice(100..200));
+        let same = match session.me() == odd {
+            true => these.slice(0..1).equals(those.slice(0..1)),
+            false => table::same_rows(&these, &those),
+        };
+        session.open(&same).map(drop)
     });
 }
 

@@ -7,6 +7,8 @@ mod everywhere;
 mod functions;
 mod memory;
 mod misuse;
+mod opened;
 mod operators;
 mod rows;
+mod same_rows;
 mod tables;

@@ -2,8 +2,8 @@
 
 use cenote_net::PartyId;
 use cenote_program::memory::{Settings, Structure};
-use cenote_program::{Error, Function, Memory, Result, Secret, Session, apps, table};
-use cenote_session::ClearEngine;
+use cenote_program::{Bits, Error, Function, Memory, Result, Secret, Session, apps, table};
+use cenote_session::{ClearEngine, Parties};
 
 const ME: PartyId = PartyId(0);
 
@@ -46,6 +46,30 @@ fn an_order_moves_as_many_records_as_it_has() {
     let line = line!() + 1;
     let moved = order.apply(&row(&session, 2));
     told(session.open(&moved), line, "row of 2 secrets meets a row of 3");
+}
+
+#[test]
+fn tables_that_are_compared_have_one_shape() {
+    let one = session();
+    let (three, four) = (row(&one, 3), row(&one, 4));
+    let line = line!() + 1;
+    let same = table::same_rows(&three, &four);
+    told(one.open(&same), line, "row of 4 secrets meets a row of 3");
+    let one = session();
+    let columns = [3, 4].map(|width| one.public_bits(width, 1));
+    let line = line!() + 1;
+    let same = Bits::same_rows(&[&columns[0]], &[&columns[1]]);
+    let opened = one.reveal_bits(&[same], Parties::all(1));
+    told(
+        opened,
+        line,
+        "columns of [3] bits are compared with columns of [4]",
+    );
+    let (one, other) = (session(), session());
+    let line = line!() + 1;
+    let same = table::same_rows(&row(&one, 3), &row(&other, 3));
+    told(one.open(&same), line, "different sessions");
+    told(other.open(&row(&other, 1)), line, "different sessions");
 }
 
 #[test]

@@ -26,9 +26,6 @@ impl Keyed {
 /// Whether there is a row, if that is not told by its key, and its columns besides the keys.
 type Slot = (Option<Bits>, Vec<Cell>);
 
-/// The key of a row that goes together with those of others.
-pub(super) struct PairedKey(Bits);
-
 /// What a table gives of rows that go together, field by field.
 type PairedFields<'a> = (&'a Part, VecDeque<Bits>, usize);
 
@@ -209,45 +206,39 @@ impl<'a> Executor<'a> {
         (Bits::join(&parts.iter().collect::<Vec<_>>()), all)
     }
 
-    /// A segment of rows of several parties that go together one by one, after the `last` key of the one before.
-    pub(super) fn paired(&mut self, parts: Vec<PairedFields<'a>>, last: &mut Option<PairedKey>) -> Rows {
+    /// A segment of rows of several parties that go together one by one.
+    ///
+    /// That their keys are the same is verified, and by that each key comes once: the tables are of different parties ([`several_owners`]), one of which is
+    /// honest at least, and has seen that its own keys do ([`crate::local::check`]).
+    pub(super) fn paired(&mut self, parts: Vec<PairedFields<'a>>) -> Rows {
+        assert!(several_owners(parts.iter().map(|(part, ..)| *part)));
         let count = parts[0].2;
         let mut columns = Vec::new();
         let mut live: Option<Bits> = None;
-        let mut keys: Vec<Bits> = Vec::new();
+        // Of each part the key, and whether the row is absent.
+        let mut keys: Vec<[Bits; 2]> = Vec::new();
         for (part, mut fields, _) in parts {
             let (absent, counts) = (next(&mut fields), next(&mut fields));
             let there = absent.not();
-            for (column, info) in part.input.columns.iter().enumerate() {
-                if Some(column) == part.counts {
-                    continue;
-                }
+            for column in (0..part.input.columns.len()).filter(|column| Some(*column) != part.counts) {
                 let mut cell = self.cell(&part.input, column, &mut fields, &there);
                 if column == part.key {
                     // Rows without a key are absent.
                     cell.null = None;
-                    keys.push(Bits::join(&[&ordered(&cell.value, info.kind), &absent]));
+                    keys.push([cell.value.clone(), absent.clone()]);
                 }
                 columns.push(cell);
             }
             let own = counts.and(&there);
             live = Some(match live {
-                None => {
-                    let key = keys[0].clone();
-                    if let Some(PairedKey(last)) = last {
-                        let ascends = last.less(&key.slice(0, 1), false);
-                        self.failures.push(absent.slice(0, 1).or(&ascends).not());
-                    }
-                    *last = Some(PairedKey(key.slice(count - 1, 1)));
-                    self.each_once(&Keyed { key, absent }, count);
-                    own
-                }
-                Some(live) => {
-                    let same = keys[0].equal(keys.last().expect("each part has a key"));
-                    self.failures.push(same.all().not());
-                    live.and(&own)
-                }
+                None => own,
+                Some(live) => live.and(&own),
             });
+        }
+        let (first, others) = keys.split_first().expect("there are several parts");
+        for other in others {
+            let same = Bits::same_rows(&first.each_ref(), &other.each_ref());
+            self.failures.push(same.not());
         }
         Rows {
             columns,
@@ -255,6 +246,13 @@ impl<'a> Executor<'a> {
             count,
         }
     }
+}
+
+/// Whether tables that go together row by row are of several parties.
+fn several_owners<'a>(parts: impl IntoIterator<Item = &'a Part>) -> bool {
+    let mut owners = parts.into_iter().map(|part| part.input.owner);
+    let first = owners.next();
+    owners.any(|owner| Some(owner) != first)
 }
 
 /// Rows with the only row of the other side.

@@ -7,7 +7,7 @@ use cenote_program::Bits;
 
 use super::cell::{Cell, any, number};
 use super::expr::truth;
-use super::join::{PairedKey, with_only};
+use super::join::with_only;
 use super::upload::{Shape, Upload, of_parts};
 use super::{Executor, Rows};
 use crate::expr::Expr;
@@ -24,11 +24,7 @@ pub(super) struct Giving<'a> {
 /// Rows to come.
 pub(super) enum RowSource<'a> {
     Given(Giving<'a>),
-    Paired {
-        parts: Vec<(&'a Part, Giving<'a>)>,
-        /// The key of the last row so far.
-        last: Option<PairedKey>,
-    },
+    Paired(Vec<(&'a Part, Giving<'a>)>),
     Project(Box<RowSource<'a>>, &'a [Expr]),
     Filter(Box<RowSource<'a>>, &'a Expr),
     Verify {
@@ -66,10 +62,7 @@ impl<'a> Executor<'a> {
             Step::Filter(input, condition) => RowSource::Filter(boxed(self.source(input)), condition),
             Step::Paired(parts) => {
                 let given = of_parts(parts).map(|upload| self.giving(upload));
-                RowSource::Paired {
-                    parts: parts.iter().zip(given).collect(),
-                    last: None,
-                }
+                RowSource::Paired(parts.iter().zip(given).collect())
             }
             Step::Union(inputs) => {
                 let inputs = inputs.iter().map(|input| match input.owner {
@@ -137,13 +130,13 @@ impl<'a> Executor<'a> {
                 let (fields, count) = self.taken(giving)?;
                 Some(self.plain(giving.upload.input, fields, count))
             }
-            RowSource::Paired { parts, last } => {
+            RowSource::Paired(parts) => {
                 let taken = parts.iter_mut().map(|(part, giving)| {
                     let (fields, count) = self.taken(giving)?;
                     Some((*part, fields, count))
                 });
                 let taken = taken.collect::<Option<Vec<_>>>()?;
-                Some(self.paired(taken, last))
+                Some(self.paired(taken))
             }
             RowSource::Project(input, exprs) => {
                 let rows = self.next(input)?;

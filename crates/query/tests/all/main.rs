@@ -7,4 +7,5 @@ mod engines;
 mod errors;
 mod groups;
 mod memory;
+mod paired;
 mod public;

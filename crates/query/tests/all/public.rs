@@ -119,7 +119,7 @@ fn in_the_clear(query: &Query, world: &World) -> (Vec<Vec<Vec<Sent>>>, Vec<crate
 
 fn in_three(query: &Query, world: &World) -> (Vec<Vec<Vec<Sent>>>, Vec<crate::common::Told>) {
     let protocol = Three::default();
-    let tally = query.tally(Abilities::default()).unwrap();
+    let tally = query.tally(Abilities::THREE).unwrap();
     let demand = tally.demand();
     recorded(&protocol.topology(), |me, connections| {
         let prepared = protocol.prepare(&demand).unwrap();

@@ -35,6 +35,7 @@ pub(crate) enum Purpose {
     ShuffleCoin = 12,
     RowPad = 13,
     SumFactor = 14,
+    DigestCoin = 15,
 }
 
 /// The position of block `index` of a purpose's keystream. `serial` separates batches of one purpose.
@@ -309,6 +310,7 @@ mod tests {
             Purpose::ShuffleCoin,
             Purpose::RowPad,
             Purpose::SumFactor,
+            Purpose::DigestCoin,
         ];
         let mut streams = std::collections::HashSet::new();
         for purpose in purposes {

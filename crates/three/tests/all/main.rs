@@ -6,6 +6,7 @@ mod attacks;
 mod common;
 mod conformance;
 mod cost;
+mod digest;
 mod endurance;
 mod failures;
 mod game;
