@@ -301,7 +301,11 @@ fn told(expr: &Expr, names: &[String]) -> String {
             format!("'{}'", text.trim_end_matches('\0').replace('\'', "''"))
         }
         Node::Null => "NULL".into(),
-        Node::As(part) => of(part),
+        Node::As(part) | Node::Within(part) => of(part),
+        Node::Call(_, named, parts) => {
+            let parts: Vec<String> = parts.iter().map(of).collect();
+            format!("{}({})", named.name, parts.join(", "))
+        }
         Node::Arithmetic(operation, x, y) => {
             let sign = match operation {
                 Arithmetic::Add => "+",
@@ -335,6 +339,7 @@ fn constant(value: i128, kind: ValueKind) -> String {
         ValueKind::Bool => (value == 1).to_string(),
         ValueKind::Date => format!("date '{}'", cenote_tables::format_date(value)),
         ValueKind::Timestamp => format!("timestamp '{}'", cenote_tables::format_timestamp(value)),
+        ValueKind::Span => format!("interval '{} microseconds'", value),
         ValueKind::Number { scale: 0, .. } | ValueKind::Text(_) => value.to_string(),
         ValueKind::Number { scale, .. } => {
             let unit = cenote_tables::ten_to(scale);

@@ -1,5 +1,6 @@
 //! What a party does with its own rows, in the clear, some of them at a time.
 
+mod call;
 mod check;
 pub(crate) mod column;
 mod expr;
@@ -13,7 +14,8 @@ use cenote_tables::{Column as TableColumn, Table};
 
 pub(crate) use self::check::check;
 use self::column::Column;
-use self::expr::{evaluate, truths};
+pub(crate) use self::expr::evaluate;
+use self::expr::truths;
 use self::group::Groups;
 use self::rows::Rows;
 pub(crate) use self::rows::{AllRows, compare};
@@ -206,7 +208,7 @@ impl OwnTables<'_> {
     fn failed(&self, physical: &Physical) -> Error {
         Error::rows(
             &self.names(physical),
-            "a calculation of the query overflows or divides by zero on its rows",
+            "on its rows a calculation of the query overflows, divides by zero, or gives a text that is too long",
         )
     }
 

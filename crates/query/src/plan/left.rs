@@ -22,11 +22,18 @@ impl Planner<'_> {
         let count = left.columns.len();
         let moved =
             |expr: &Expr| expr.over(&|column| Expr::column(column + count, right.columns[column].kind, true));
-        // Of the first table what is wanted, of the second columns alone: an expression may not be null where its columns are.
+        // Of the first table what is wanted, of the second what is null where its columns are.
         let side = |column: usize| usize::from(column >= count);
         let mut atoms = [Vec::new(), Vec::new()];
         for expr in wanted {
-            self.atoms(expr, (&side, &|input| input == 0), &mut atoms, at)?;
+            self.atoms(
+                expr,
+                (&side, &|input, part: &Expr| {
+                    input == 0 || part.is_null_with_columns()
+                }),
+                &mut atoms,
+                at,
+            )?;
         }
         let (mut probe_keys, mut lookup_keys) = (Vec::new(), Vec::new());
         for (x, y) in on {

@@ -2,7 +2,8 @@
 
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use super::expression::{Context, at, negative, rounded};
+use super::expression::{Context, at};
+use super::moment::unit_name;
 use super::scope::refuse;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
@@ -28,27 +29,52 @@ impl Context<'_> {
         let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
         match (name.as_str(), values.as_deref()) {
             ("COALESCE", Some([firsts @ .., last])) => self.coalesce(firsts, last),
+            ("IFNULL" | "NVL", Some([x, y])) => self.coalesce(&[x], y),
+            ("IF" | "IIF", Some([condition, yes, no])) => {
+                let condition = self.condition(condition)?;
+                let (yes, no) = (self.expression(yes)?, self.expression(no)?);
+                self.choice(whole, condition, yes, no)
+            }
             ("NULLIF", Some([x, y])) => {
                 let (x, y) = (self.expression(x)?, self.expression(y)?);
                 let same = self.compared(whole, Comparison::Equal, x.clone(), y)?;
                 let none = Expr::null(x.kind);
                 self.choice(whole, same, none, x)
             }
-            ("ABS", Some([x])) => {
-                let value = self.expression(x)?;
-                let value = self.number(x, value)?;
-                let below = self.compared(whole, Comparison::Less, value.clone(), Expr::number(0, 0))?;
-                self.choice(whole, below, negative(value.clone()), value)
-            }
-            ("ROUND", Some([x])) => self.round(x, None, at),
-            ("ROUND", Some([x, places])) => self.round(x, Some(places), at),
             ("GREATEST" | "LEAST", Some(of)) if !of.is_empty() => self.best(of, name == "LEAST"),
-            _ => Err(Error::query(
-                at,
-                format!(
-                    "there is no function {name} with these arguments; the functions are COUNT, SUM, MIN, MAX, AVG, COALESCE, NULLIF, ABS, ROUND, GREATEST and LEAST"
-                ),
-            )),
+            (_, Some(values)) => match self.scalar(whole, &name, values)? {
+                Some(found) => Ok(found),
+                None => Err(Error::query(at, no_function(&name))),
+            },
+            _ => Err(Error::query(at, no_function(&name))),
+        }
+    }
+
+    /// A function of a row's values, if `name` is one with such arguments.
+    fn scalar(&mut self, whole: &ast::Expr, name: &str, values: &[&ast::Expr]) -> Result<Option<Expr>> {
+        let part = match (name, values) {
+            ("DATE_PART" | "DATEPART", [part, of]) => unit_name(part).map(|part| (part, of)),
+            ("DATE_TRUNC" | "DATETRUNC", [unit, of]) => match unit_name(unit) {
+                Some(unit) => return self.truncated(whole, &unit, of).map(Some),
+                None => None,
+            },
+            (
+                "YEAR" | "QUARTER" | "MONTH" | "WEEK" | "WEEKOFYEAR" | "DAY" | "DAYOFMONTH" | "DAYOFWEEK"
+                | "ISODOW" | "DAYOFYEAR" | "HOUR" | "MINUTE" | "SECOND" | "EPOCH",
+                [of],
+            ) => Some((name.to_ascii_lowercase(), of)),
+            ("DATE", [of]) => {
+                let value = self.expression(of)?;
+                return self.cast(whole, value, &ast::DataType::Date).map(Some);
+            }
+            _ => None,
+        };
+        if let Some((part, of)) = part {
+            return self.part(whole, &part, of).map(Some);
+        }
+        match self.of_number(whole, name, values)? {
+            None => self.of_text(whole, name, values),
+            found => Ok(found),
         }
     }
 
@@ -62,28 +88,6 @@ impl Context<'_> {
             result = self.fitting(first, Expr { nullable, ..chosen })?;
         }
         Ok(result)
-    }
-
-    fn round(&mut self, x: &ast::Expr, places: Option<&ast::Expr>, at: Option<Place>) -> Result<Expr> {
-        let value = self.expression(x)?;
-        let value = self.number(x, value)?;
-        let places = match places {
-            None => 0,
-            Some(places) => match self.expression(places)?.node {
-                Node::Number(places @ 0..=30) => places as u8,
-                _ => {
-                    return Err(Error::query(
-                        at,
-                        "ROUND takes a constant number of decimal places, 0 to 30",
-                    ));
-                }
-            },
-        };
-        Ok(if places >= value.kind.scale() {
-            value
-        } else {
-            rounded(value, places)
-        })
     }
 
     fn average(&mut self, at: Option<Place>, of: &ast::Expr) -> Result<Expr> {
@@ -143,6 +147,10 @@ impl Context<'_> {
             None => Expr::bool(true),
             Some(of) => plain.expression(of)?,
         };
+        let of = match (function, &of.node) {
+            (Function::Sum, Node::Null) => Expr::null(ValueKind::exactly(0, 0)),
+            _ => of,
+        };
         if function == Function::Sum && !matches!(of.kind, ValueKind::Number { .. }) {
             let what = format!("SUM and AVG need a number, but this is {}", of.kind.name());
             return Err(Error::query(at, what));
@@ -158,6 +166,22 @@ impl Context<'_> {
             of
         };
         Ok(grouping.add(Aggregate { function, of }))
+    }
+}
+
+/// What is said of a function that there is not.
+fn no_function(name: &str) -> String {
+    match name {
+        "NOW" | "CURRENT_DATE" | "CURRENT_TIMESTAMP" | "TODAY" | "GETDATE" | "LOCALTIMESTAMP" => {
+            format!(
+                "{name} is not supported, because the parties have no common clock; write date 'YYYY-MM-DD'"
+            )
+        }
+        "REGEXP_MATCHES" | "REGEXP_LIKE" | "REGEXP_REPLACE" | "REGEXP_EXTRACT" => {
+            format!("{name} is not supported; use LIKE, REPLACE, POSITION or SUBSTRING")
+        }
+        "SQRT" | "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
+        _ => format!("there is no function {name} with these arguments; docs/sql.md lists the functions"),
     }
 }
 

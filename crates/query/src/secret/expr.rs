@@ -31,6 +31,8 @@ impl Evaluator<'_> {
                 null: Some(self.session.public_bits(1, 1)),
             },
             Node::As(part) => self.converted(part, expr.kind, active),
+            Node::Within(part) => self.within(part, expr.kind, active),
+            Node::Call(_, named, _) => unreachable!("the planner refuses {}", named.name),
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
             Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
             Node::And(x, y) => {
@@ -124,6 +126,31 @@ impl Evaluator<'_> {
         };
         Cell {
             value: condition.select(&yes.value, &no.value),
+            null,
+        }
+    }
+
+    /// A number as another kind, and a failure where that does not hold it.
+    fn within(&mut self, part: &Expr, kind: ValueKind, active: &Bits) -> Cell {
+        let Cell { value, null } = self.evaluate(part, active);
+        let from = part.kind;
+        if !kind.holds(from) {
+            let (least, most) = kind.range().unwrap_or_default();
+            let outside = |bound: i128, above: bool| {
+                let bound_kind = ValueKind::exactly(bound, 0);
+                let bound = number(self.session, bound_kind.width(), bound);
+                let (one, other, signed) = aligned((&value, from), (&bound, bound_kind));
+                if above {
+                    other.less(&one, signed)
+                } else {
+                    one.less(&other, signed)
+                }
+            };
+            let failed = outside(least, false).or(&outside(most, true));
+            self.failed(Some(failed), null.as_ref(), active);
+        }
+        Cell {
+            value: value.resized(kind.width(), from.is_signed()),
             null,
         }
     }

@@ -2,5 +2,6 @@
 
 mod clauses;
 mod expressions;
+mod functions;
 mod joins;
 mod numbers;

@@ -174,7 +174,7 @@ fn overflows() {
         assert_eq!(world.ask(sql), "no answer", "{sql}");
     }
     for sql in own {
-        let what = "table a: a calculation of the query overflows or divides by zero on its rows";
+        let what = "table a: on its rows a calculation of the query overflows, divides by zero, or gives a text that is too long";
         assert_eq!(world.ask(sql), what, "{sql}");
     }
     world.answers(&[

@@ -1,0 +1,403 @@
+//! Functions: of one party's columns, which it computes in the clear, and of the columns of several, which only some are computed of.
+
+use super::expressions::are;
+use crate::common::World;
+
+#[test]
+fn parts_of_dates() {
+    are(&[
+        ("extract(year from f)", "2024 2024 2023 null null"),
+        ("extract(month from f)", "2 2 12 null null"),
+        ("extract(day from m)", "28 29 1 null 1"),
+        ("extract(quarter from f)", "1 1 4 null null"),
+        // Sundays are 0.
+        ("extract(dow from f)", "3 4 0 null null"),
+        ("extract(isodow from f)", "3 4 7 null null"),
+        ("extract(doy from f)", "59 60 365 null null"),
+        ("extract(week from f)", "9 9 52 null null"),
+        // 2023-01-01 was a Sunday of the last week of 2022.
+        ("extract(week from m)", "9 9 9 null 52"),
+        ("extract(isoyear from m)", "2024 2024 2024 null 2022"),
+        ("extract(hour from m)", "10 0 12 null 0"),
+        ("extract(minute from m)", "0 0 30 null 0"),
+        ("extract(second from k)", "0 59 null null 0"),
+        ("extract(microsecond from k)", "0 59000000 null null 1"),
+        (
+            "extract(epoch from date '1970-01-02')",
+            "86400 86400 86400 86400 86400",
+        ),
+        (
+            "extract(epoch from m - m)",
+            "0.000000 0.000000 0.000000 null 0.000000",
+        ),
+        ("date_part('year', f) + 1", "2025 2025 2024 null null"),
+        ("month(f)", "2 2 12 null null"),
+        ("extract(year from null)", "null null null null null"),
+        ("extract(year from date '0001-01-01')", "1 1 1 1 1"),
+        ("extract(dow from timestamp '1969-12-28 23:00:00')", "0 0 0 0 0"),
+    ]);
+}
+
+#[test]
+fn beginnings() {
+    are(&[
+        (
+            "date_trunc('month', f)",
+            "2024-02-01 2024-02-01 2023-12-01 null null",
+        ),
+        (
+            "date_trunc('quarter', f)",
+            "2024-01-01 2024-01-01 2023-10-01 null null",
+        ),
+        (
+            "date_trunc('year', f)",
+            "2024-01-01 2024-01-01 2023-01-01 null null",
+        ),
+        (
+            "date_trunc('week', f)",
+            "2024-02-26 2024-02-26 2023-12-25 null null",
+        ),
+        (
+            "date_trunc('month', m)",
+            "2024-02-01 00:00:00 2024-02-01 00:00:00 2024-03-01 00:00:00 null 2023-01-01 00:00:00",
+        ),
+        (
+            "date_trunc('day', k)",
+            "2024-02-28 00:00:00 2024-02-28 00:00:00 null null 2023-01-01 00:00:00",
+        ),
+        (
+            "date_trunc('hour', k)",
+            "2024-02-28 10:00:00 2024-02-28 23:00:00 null null 2023-01-01 00:00:00",
+        ),
+    ]);
+}
+
+#[test]
+fn dates_and_timestamps() {
+    are(&[
+        (
+            "cast(m as date)",
+            "2024-02-28 2024-02-29 2024-03-01 null 2023-01-01",
+        ),
+        (
+            "cast(timestamp '1969-12-31 23:59:59' as date)",
+            "1969-12-31 1969-12-31 1969-12-31 1969-12-31 1969-12-31",
+        ),
+        (
+            "cast(h as timestamp)",
+            "2024-03-01 00:00:00 2024-02-29 00:00:00 2024-01-01 00:00:00 2024-01-01 00:00:00 null",
+        ),
+        ("m::date = f", "true true false null null"),
+        ("m < h", "true false false null null"),
+        ("m >= f", "true true true null null"),
+        ("f + 1", "2024-02-29 2024-03-01 2024-01-01 null null"),
+        ("2 + f - 1", "2024-02-29 2024-03-01 2024-01-01 null null"),
+        ("f + x", "2024-03-06 2024-02-22 2024-01-07 null null"),
+        // Of both parties, and secretly.
+        ("f + y", "2024-03-01 2024-03-02 2023-12-29 null null"),
+        (
+            "f + interval '1' day",
+            "2024-02-29 2024-03-01 2024-01-01 null null",
+        ),
+        (
+            "f - interval '1 month'",
+            "2024-01-28 2024-01-29 2023-11-30 null null",
+        ),
+        (
+            "interval '1 year 1 day' + f",
+            "2025-03-01 2025-03-01 2025-01-01 null null",
+        ),
+        (
+            "f + interval '90' minute",
+            "2024-02-28 01:30:00 2024-02-29 01:30:00 2023-12-31 01:30:00 null null",
+        ),
+        (
+            "m + interval '1 month 1 hour'",
+            "2024-03-28 11:00:00 2024-03-29 01:00:00 2024-04-01 13:30:15 null 2023-02-01 01:00:00",
+        ),
+        ("m - k <= interval '1' minute", "true true null null true"),
+        ("m - k = interval '1' second", "false true null null false"),
+        ("m - k >= interval '0' day", "true true null null false"),
+        (
+            "extract(epoch from m - k)",
+            "0.000000 1.000000 null null -0.000001",
+        ),
+        ("extract(day from m - date '2024-02-01')", "27 28 29 null -396"),
+        (
+            "m - interval '7' day <= k and k <= m",
+            "true true null null false",
+        ),
+        ("h - cast(m as date)", "2 0 -60 null null"),
+        ("m >= '2024-02-29'", "false true true null false"),
+        (
+            "case when x > 0 then f else m end",
+            "2024-02-28 00:00:00 2024-02-29 00:00:00 2023-12-31 00:00:00 null 2023-01-01 00:00:00",
+        ),
+        ("f + null", "null null null null null"),
+        (
+            "greatest(f, h) + interval '1' day",
+            "2024-03-02 2024-03-01 2024-01-02 null null",
+        ),
+        (
+            "date '2024-01-31' + interval '1' month",
+            "2024-02-29 2024-02-29 2024-02-29 2024-02-29 2024-02-29",
+        ),
+    ]);
+}
+
+#[test]
+fn patterns() {
+    are(&[
+        ("t like '%b%'", "true true false true false"),
+        ("t like '%b'", "true false false true false"),
+        ("t like 'a_'", "true false false false false"),
+        ("t like '_'", "false false true true false"),
+        ("t like '_%c'", "false true false false false"),
+        ("t not like '%z%'", "true true true true false"),
+        ("t like '%%'", "true true true true true"),
+        ("t ilike 'A%'", "true true true false false"),
+        ("t ilike 'AB'", "true false false false false"),
+        ("t like '%!%%' escape '!'", "false false false false false"),
+        ("'a%c' like 'a!%c' escape '!'", "true true true true true"),
+        ("'abc' like 'a!%c' escape '!'", "false false false false false"),
+        ("s like s", "true true true null null"),
+        ("'abab' like '%' || s || '%b'", "true true true null null"),
+        ("t like null", "null null null null null"),
+        ("'mississippi' like '%iss%ip%'", "true true true true true"),
+        ("'ab\u{e9}' like 'ab_'", "true true true true true"),
+    ]);
+}
+
+#[test]
+fn texts() {
+    are(&[
+        ("upper(t)", "AB ABC A B ZZ"),
+        ("lower('ÀB')", "àb àb àb àb àb"),
+        ("length(t)", "2 3 1 1 2"),
+        ("length(s)", "2 2 0 null null"),
+        ("length('né')", "2 2 2 2 2"),
+        ("octet_length('né')", "3 3 3 3 3"),
+        ("substring(t from 2 for 1)", "b b '' '' z"),
+        ("substring(t, 2)", "b bc '' '' z"),
+        ("substr(t, 0, 2)", "a a a b z"),
+        ("substring(t from 1 for y)", "ab ab '' b null"),
+        ("left(t, 1)", "a a a b z"),
+        ("left(t, -1)", "a ab '' '' z"),
+        ("right(t, 2)", "ab bc a b zz"),
+        ("right(t, -1)", "b bc '' '' z"),
+        ("t || '-' || t", "ab-ab abc-abc a-a b-b zz-zz"),
+        ("s || 'c' = 'abc'", "true true false null null"),
+        ("concat(s, 'c', x)", "abc7 abc-7 c7 c c0"),
+        ("x || ''", "7 -7 7 null 0"),
+        ("d || '/' || p", "1.50/true -1.50/true 0.05/false null 2.50/false"),
+        ("cast(f as varchar)", "2024-02-28 2024-02-29 2023-12-31 null null"),
+        ("cast(k as text) like '%.000001'", "false false null null true"),
+        ("cast(x as varchar(11))", "7 -7 7 null 0"),
+        ("trim('  a b ') || '.'", "a b. a b. a b. a b. a b."),
+        ("ltrim(t, 'az')", "b bc '' b ''"),
+        ("rtrim(t, 'bc')", "a a a '' zz"),
+        ("trim(leading 'a' from t)", "b bc '' b zz"),
+        ("trim(both 'ab' from t)", "'' c '' '' zz"),
+        ("replace(t, 'b', 'xy')", "axy axyc a xy zz"),
+        ("position('b' in t)", "2 2 0 1 0"),
+        ("strpos(t, 'c')", "0 3 0 0 0"),
+        ("starts_with(t, 'ab')", "true true false false false"),
+        ("contains(t, 'b')", "true true false true false"),
+        ("reverse(t)", "ba cba a b zz"),
+        ("lpad(t, 3, '*')", "*ab abc **a **b *zz"),
+        ("rpad(t, 2, '*')", "ab ab a* b* zz"),
+        (
+            "case when t like '%c' then upper(t) else left(t, 1) end",
+            "a ABC a b z",
+        ),
+    ]);
+}
+
+#[test]
+fn numbers() {
+    are(&[
+        ("floor(d)", "1 -2 0 null 2"),
+        ("ceil(d)", "2 -1 1 null 3"),
+        ("ceiling(x)", "7 -7 7 null 0"),
+        ("floor(d * e)", "0 -3 -1 null null"),
+        ("ceil(d * e)", "1 -3 0 null null"),
+        ("trunc(d)", "1 -1 0 null 2"),
+        ("trunc(e, 1)", "0.1 2.0 0.0 1.0 null"),
+        ("sign(d)", "1 -1 1 null 1"),
+        ("sign(x * y)", "1 -1 -1 null null"),
+        ("mod(x, y)", "1 -1 1 null null"),
+        ("power(x, 2)", "49 49 49 null 0"),
+        ("power(x + y, 3)", "729 -125 125 null null"),
+        ("power(d, 0)", "1 1 1 null 1"),
+        ("x = '7'", "true false true null false"),
+    ]);
+}
+
+#[test]
+fn choices() {
+    are(&[
+        ("ifnull(x, y)", "7 -7 7 3 0"),
+        ("if(x > 0, 'more', 'less')", "more less more less less"),
+        ("x is distinct from 7", "false true false true true"),
+        ("x is not distinct from null", "false false false true false"),
+        ("x is not distinct from y", "false false false false false"),
+        ("(x, y) in ((7, 2), (0, 5))", "true false false false null"),
+        ("(x, p) = (7, false)", "false false true null false"),
+        ("x not in (null)", "null null null null null"),
+        ("case when x > 0 then null else y end", "null 2 null 3 null"),
+        ("coalesce(null, null)", "null null null null null"),
+        ("s || null", "null null null null null"),
+    ]);
+}
+
+/// Tables of two parties.
+fn apart() -> World {
+    World::new(2)
+        .table(
+            0,
+            "a",
+            "id u8 not null unique, s char(4), d date, n i32",
+            "1 ab 2024-01-31 1 | 2 Cd 2024-02-29 2 | 3 null null 3",
+        )
+        .table(
+            1,
+            "b",
+            "id u8 not null unique, t char(4), e date unique, k char(2) distinct 3",
+            "1 x 2024-01-01 p | 2 Cd 2024-03-15 q | 4 null null q",
+        )
+}
+
+/// Whatever is done with the rows, a function of one party's columns is computed by that party.
+#[test]
+fn functions_of_one_partys_columns() {
+    apart().answers(&[
+        ("select a.id from a join b on length(s) = b.id", "1 | 2"),
+        ("select a.id from a join b on d + interval '15' day = e", "2"),
+        (
+            "select a.id from a join b on upper(s) = 'AB' and a.id = b.id",
+            "1",
+        ),
+        (
+            "select upper(t) from a left join b using (id) order by a.id",
+            "X | CD | null",
+        ),
+        (
+            "select length(t) + n from a left join b using (id) order by a.id",
+            "2 | 4 | null",
+        ),
+        // Columns that are grouped by.
+        (
+            "select upper(k), count(*) from a join b using (id) group by k order by 1",
+            "P 1 | Q 1",
+        ),
+        (
+            "select count(*) from a join b using (id) group by k having upper(k) = 'Q'",
+            "1",
+        ),
+        (
+            "select k from a join b using (id) group by k order by lower(k) desc",
+            "q | p",
+        ),
+        (
+            "select extract(year from d) as y, count(*), sum(length(t)) from a join b using (id) group by y",
+            "2024 2 3",
+        ),
+        (
+            "select distinct date_trunc('year', e) from a join b using (id)",
+            "2024-01-01",
+        ),
+        (
+            "select lower(v) from (select s as v from a union all select t from b) u order by 1",
+            "null | null | ab | cd | cd | x",
+        ),
+        ("select max(upper(s)) from a join b using (id)", "CD"),
+        // The second part is of both, and the first is not.
+        (
+            "select n + length(t), upper(s) from a join b using (id) where n + length(t) > 2",
+            "4 CD",
+        ),
+        (
+            "select v from (select upper(s) as v, n from a join b using (id) order by n limit 1) f",
+            "AB",
+        ),
+        (
+            "select upper(s) from (select s, n from a join b using (id) order by n limit 1) f",
+            "AB",
+        ),
+    ]);
+}
+
+#[test]
+fn functions_of_several_parties_columns() {
+    let apart = apart();
+    for (sql, what) in [
+        (
+            "select upper(case when n > 1 then s else t end) from a join b using (id)",
+            "line 1, column 8: UPPER has no secret computation, and here columns of several parties meet in it; apply it to each party's own columns alone",
+        ),
+        (
+            "select s || t from a join b using (id)",
+            "line 1, column 8: || has no secret computation, and here columns of several parties meet in it",
+        ),
+        (
+            "select extract(year from max(d)) from a join b using (id) group by k",
+            "line 1, column 26: EXTRACT has no secret computation, and here it is of a value made of many rows; apply it to a party's own column before GROUP BY",
+        ),
+        (
+            "select a.id from a join b using (id) where s like t || '%'",
+            "line 1, column 51: LIKE has no secret computation, and here columns of several parties meet in it",
+        ),
+        (
+            "select upper(coalesce(t, 'none')) from a left join b using (id)",
+            "line 1, column 8: UPPER has no secret computation, and here it would follow a secret step; apply it to the party's own columns in a subquery in FROM",
+        ),
+    ] {
+        let found = apart.ask(sql);
+        assert!(found.contains(what), "{sql}: {found}");
+    }
+    let remedies = [
+        (
+            "select case when n > 1 then upper(s) else upper(t) end from a join b using (id) order by 1",
+            "CD | X",
+        ),
+        (
+            "select max(extract(year from d)) from a join b using (id) group by k",
+            "2024 | 2024",
+        ),
+    ];
+    apart.answers(&remedies);
+}
+
+#[test]
+fn what_is_too_long_or_leaves_the_calendar() {
+    let world = World::new(2)
+        .table(
+            0,
+            "a",
+            "id u8 unique, s char(200), d date",
+            &format!("1 {} +5881580-07-01", "x".repeat(200)),
+        )
+        .table(1, "b", "id u8 unique", "1");
+    let what =
+        "on its rows a calculation of the query overflows, divides by zero, or gives a text that is too long";
+    for sql in [
+        "select s || s from a",
+        "select d + 30 from a",
+        "select d + interval '1 month' from a",
+        "select cast(d as timestamp) from a",
+        "select s || s from a join b using (id)",
+    ] {
+        let found = world.ask(sql);
+        assert_eq!(found, format!("table a: {what}"), "{sql}");
+    }
+    world.answers(&[
+        ("select length(s || s) from a where length(s) < 100", ""),
+        ("select d + b.id from a join b using (id)", "+5881580-07-02"),
+        ("select d + b.id * 255 from a join b using (id)", "no answer"),
+    ]);
+    let found = world.ask("select date '2024-01-01' + interval '9000000' year from a");
+    assert!(
+        found.contains("this interval leads outside the range of dates"),
+        "{found}"
+    );
+}
