@@ -1,7 +1,7 @@
 //! A query as operations on relations, before it is decided where each is done.
 
 use crate::error::Place;
-use crate::expr::{Expr, ValueKind};
+use crate::expr::{Expr, Node, ValueKind};
 use crate::schema::{MAX_ROWS, Schema};
 
 /// A column of a relation.
@@ -77,6 +77,25 @@ impl Relation {
     pub(crate) fn all(&self) -> Vec<Expr> {
         let column = |(at, info): (usize, &Info)| Expr::column(at, info.kind, info.nullable);
         self.columns.iter().enumerate().map(column).collect()
+    }
+
+    /// Whether a column is nothing but NULL as it is written, which has no type of its own.
+    pub(crate) fn is_null(&self, column: usize) -> bool {
+        match &self.operation {
+            Operation::Project(input, exprs) => match exprs[column].node {
+                Node::Null => true,
+                Node::Column(column) => input.is_null(column),
+                _ => false,
+            },
+            Operation::Filter(input, _) | Operation::First(input, ..) => input.is_null(column),
+            Operation::Union(inputs) => inputs.iter().all(|input| input.is_null(column)),
+            Operation::Group { input, keys, .. } => match keys.get(column).map(|key| &key.node) {
+                Some(Node::Null) => true,
+                Some(Node::Column(column)) => input.is_null(*column),
+                _ => false,
+            },
+            Operation::Scan(_) | Operation::Inner(..) | Operation::Left { .. } => false,
+        }
     }
 
     /// How many tables it is of, those that come several times counted as often.

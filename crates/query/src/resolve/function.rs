@@ -14,17 +14,26 @@ impl Context<'_> {
         let at = at(whole);
         let name = function.name.to_string().to_ascii_uppercase();
         let arguments = arguments(function, &name, at)?;
+        let filter = function.filter.as_deref();
         let aggregate = match (name.as_str(), arguments.as_slice()) {
             ("COUNT", [None]) => Some(Function::Rows),
             ("COUNT", [Some(_)]) => Some(Function::Count),
             ("SUM", [Some(_)]) => Some(Function::Sum),
-            ("MIN", [Some(_)]) => Some(Function::Least),
-            ("MAX", [Some(_)]) => Some(Function::Greatest),
-            ("AVG", [Some(of)]) => return self.average(at, of),
+            // Of truth values, false is the least.
+            ("MIN" | "ANY_VALUE" | "BOOL_AND" | "EVERY", [Some(_)]) => Some(Function::Least),
+            ("MAX" | "BOOL_OR", [Some(_)]) => Some(Function::Greatest),
+            ("AVG", [Some(of)]) => return self.average(at, of, filter),
             _ => None,
         };
         if let Some(aggregate) = aggregate {
-            return self.aggregate(at, aggregate, arguments[0]);
+            if let ("BOOL_AND" | "BOOL_OR" | "EVERY", Some(of)) = (name.as_str(), arguments[0]) {
+                self.plain().condition(of)?;
+            }
+            return self.aggregate(at, aggregate, arguments[0], filter);
+        }
+        if filter.is_some() {
+            let what = format!("FILTER can follow SUM, COUNT, MIN, MAX and AVG only, not {name}");
+            return Err(Error::query(at, what));
         }
         let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
         match (name.as_str(), values.as_deref()) {
@@ -90,9 +99,9 @@ impl Context<'_> {
         Ok(result)
     }
 
-    fn average(&mut self, at: Option<Place>, of: &ast::Expr) -> Result<Expr> {
-        let sum = self.aggregate(at, Function::Sum, Some(of))?;
-        let count = self.aggregate(at, Function::Count, Some(of))?;
+    fn average(&mut self, at: Option<Place>, of: &ast::Expr, filter: Option<&ast::Expr>) -> Result<Expr> {
+        let sum = self.aggregate(at, Function::Sum, Some(of), filter)?;
+        let count = self.aggregate(at, Function::Count, Some(of), filter)?;
         // Without values there is no average, and nothing is divided.
         let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
         let (Some(some), ValueKind::Number { most, scale, .. }) = (some, count.kind) else {
@@ -137,10 +146,17 @@ impl Context<'_> {
         }
     }
 
-    fn aggregate(&mut self, at: Option<Place>, function: Function, of: Option<&ast::Expr>) -> Result<Expr> {
+    /// An aggregate of the rows of a group, or of those for which `filter` holds.
+    fn aggregate(
+        &mut self,
+        at: Option<Place>,
+        function: Function,
+        of: Option<&ast::Expr>,
+        filter: Option<&ast::Expr>,
+    ) -> Result<Expr> {
         let mut plain = self.plain();
         let Some(grouping) = &mut self.grouping else {
-            let what = "SUM, COUNT, MIN, MAX and AVG can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
+            let what = "aggregates such as SUM and COUNT can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
             return Err(Error::query(at, what));
         };
         let of = match of {
@@ -155,6 +171,18 @@ impl Context<'_> {
             let what = format!("SUM and AVG need a number, but this is {}", of.kind.name());
             return Err(Error::query(at, what));
         }
+        let (function, of) = match filter {
+            None => (function, of),
+            Some(filter) => {
+                let (condition, kind) = (plain.condition(filter)?, of.kind);
+                let of = plain.choice(filter, condition, of, Expr::null(kind))?;
+                let of = plain.fitting(filter, of)?;
+                match function {
+                    Function::Rows => (Function::Count, of),
+                    function => (function, of),
+                }
+            }
+        };
         // What is never null is counted as rows.
         let function = match function {
             Function::Count if !of.nullable => Function::Rows,
@@ -169,6 +197,17 @@ impl Context<'_> {
     }
 }
 
+/// The aggregates that there are.
+const AGGREGATES: &str = "COUNT, SUM, MIN, MAX, AVG, ANY_VALUE, BOOL_AND and BOOL_OR";
+
+/// Whether a function is an aggregate.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "COUNT" | "SUM" | "MIN" | "MAX" | "AVG" | "ANY_VALUE" | "BOOL_AND" | "BOOL_OR" | "EVERY"
+    )
+}
+
 /// What is said of a function that there is not.
 fn no_function(name: &str) -> String {
     match name {
@@ -179,6 +218,9 @@ fn no_function(name: &str) -> String {
         }
         "REGEXP_MATCHES" | "REGEXP_LIKE" | "REGEXP_REPLACE" | "REGEXP_EXTRACT" => {
             format!("{name} is not supported; use LIKE, REPLACE, POSITION or SUBSTRING")
+        }
+        "MEDIAN" | "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" | "STDDEV" | "VARIANCE" => {
+            format!("{name} is not supported; the aggregates are {AGGREGATES}")
         }
         "SQRT" | "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
         _ => format!("there is no function {name} with these arguments; docs/sql.md lists the functions"),
@@ -192,18 +234,15 @@ fn arguments<'a>(
     at: Option<Place>,
 ) -> Result<Vec<Option<&'a ast::Expr>>> {
     let values_only = || format!("{name} takes values only; remove the other words");
-    let refused = [
-        (
-            function.over.is_some(),
-            "window functions are not supported; use GROUP BY in a subquery",
-        ),
-        (!function.within_group.is_empty(), "WITHIN GROUP is not supported"),
-        (
-            function.filter.is_some(),
-            "FILTER is not supported; write SUM(CASE WHEN … THEN … END)",
-        ),
-    ];
+    let refused = [(
+        function.over.is_some(),
+        "window functions are not supported; use GROUP BY in a subquery",
+    )];
     refuse(at, &refused)?;
+    if !function.within_group.is_empty() {
+        let what = format!("{name} is not supported, nor is WITHIN GROUP; the aggregates are {AGGREGATES}");
+        return Err(Error::query(at, what));
+    }
     if function.null_treatment.is_some() || !matches!(function.parameters, FunctionArguments::None) {
         return Err(Error::query(at, values_only()));
     }

@@ -3,6 +3,7 @@
 use sqlparser::ast::{self, SelectItem, Spanned};
 
 use super::expression::{Context, Grouping};
+use super::function::is_aggregate;
 use super::order::numbered;
 use super::resolver::Resolver;
 use super::scope::{Scope, means, place};
@@ -118,7 +119,7 @@ fn aggregates(expr: &ast::Expr) -> bool {
             && function.over.is_none()
         {
             let name = function.name.to_string().to_ascii_uppercase();
-            found |= matches!(name.as_str(), "COUNT" | "SUM" | "MIN" | "MAX" | "AVG");
+            found |= is_aggregate(&name);
         }
     });
     found

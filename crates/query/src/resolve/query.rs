@@ -5,11 +5,12 @@ use std::rc::Rc;
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, Spanned};
 
 use super::expression;
+use super::moment::to_timestamp;
 use super::order::{first, numbered, ordered_by};
 use super::resolver::{Named, Resolved, Resolver};
 use super::scope::{means, place, refuse, rename};
 use crate::error::{Error, Place, Result};
-use crate::expr::Expr;
+use crate::expr::{Expr, ValueKind};
 use crate::relation::{Info, Operation, Relation};
 use crate::work::few_columns;
 
@@ -182,8 +183,14 @@ fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
         return Err(Error::query(at, what));
     }
     let mut columns = Vec::new();
-    for (one, other) in left.columns.iter().zip(&right.columns) {
-        let kind = one.kind.unified(other.kind).ok_or_else(|| {
+    for (place, (one, other)) in left.columns.iter().zip(&right.columns).enumerate() {
+        let kind = match (left.is_null(place), right.is_null(place)) {
+            (true, _) => Some(other.kind),
+            (_, true) => Some(one.kind),
+            _ if is_date_and_timestamp(one.kind, other.kind) => Some(ValueKind::Timestamp),
+            _ => one.kind.unified(other.kind),
+        };
+        let kind = kind.ok_or_else(|| {
             let what = format!(
                 "column {} is {} in one part of the UNION and {} in another; give both the same type",
                 one.name,
@@ -205,10 +212,16 @@ fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
             .iter()
             .zip(&columns)
             .all(|(own, all)| own.kind == all.kind);
-        let exprs = part.all().into_iter().zip(&columns);
-        let exprs = exprs
-            .map(|(own, all)| (all.name.clone(), own.into_kind(all.kind)))
-            .collect();
+        let converted = |(place, (own, all)): (usize, (Expr, &Info))| {
+            let own = match all.kind {
+                kind if part.is_null(place) => Expr::null(kind),
+                ValueKind::Timestamp => to_timestamp(own),
+                kind => own.into_kind(kind),
+            };
+            (all.name.clone(), own)
+        };
+        let exprs = part.all().into_iter().zip(&columns).enumerate();
+        let exprs = exprs.map(converted).collect();
         let part = if same { part } else { part.project(exprs) };
         // Parts of parts are parts.
         match part.operation {
@@ -221,4 +234,11 @@ fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
         columns,
         at,
     })
+}
+
+fn is_date_and_timestamp(one: ValueKind, other: ValueKind) -> bool {
+    matches!(
+        (one, other),
+        (ValueKind::Date, ValueKind::Timestamp) | (ValueKind::Timestamp, ValueKind::Date)
+    )
 }

@@ -401,3 +401,34 @@ fn what_is_too_long_or_leaves_the_calendar() {
         "{found}"
     );
 }
+
+/// NULL as it is written is of the type of what it meets.
+#[test]
+fn nulls() {
+    apart().answers(&[
+        ("select s, n as v from a union all select t, null from b order by 1, 2", "null null | null 3 | Cd null | Cd 2 | ab 1 | x null"),
+        ("select null as v from b union all select s from a union all select null from b order by 1", "null | null | null | null | null | null | null | Cd | ab"),
+        ("select v from (select null as v from a) q union select d from a order by 1", "null | 2024-01-31 | 2024-02-29"),
+        ("select null from a union all select null from b limit 1", "null"),
+        ("select distinct null as v from a union all select n from a order by 1 desc limit 1", "3"),
+        ("select sum(null), min(null), count(null) from a", "null null 0"),
+        ("select count(*) from a where s like null", "0"),
+        ("select count(*) from a join b using (id) where n > null or t is null", "0"),
+        ("select case when n > 1 then null else t end from a join b using (id) order by 1", "null | x"),
+        ("select coalesce(null, t) || null from b limit 1", "null"),
+        ("select cast(null as varchar(3)) from a limit 1", "null"),
+        ("select d from a union all select cast('2024-01-01 10:00:00' as timestamp) from b order by 1 desc limit 2", "2024-02-29 00:00:00 | 2024-01-31 00:00:00"),
+    ]);
+}
+
+#[test]
+fn aggregates() {
+    apart().answers(&[
+        ("select count(*) filter (where n > 1), sum(n) filter (where s is null), avg(n) filter (where n < 3) from a", "2 3 1.500000"),
+        ("select k, count(*) filter (where n > 1) from a join b using (id) group by k order by 1", "p 0 | q 1"),
+        ("select bool_and(n > 1), bool_or(n > 1), every(n > 0) from a", "false true true"),
+        ("select any_value(k) from a join b using (id) where n = 2", "q"),
+        ("select count(*) from a natural join b", "2"),
+        ("select b.t from a natural left join b order by a.id", "x | Cd | null"),
+    ]);
+}
