@@ -93,7 +93,7 @@ fn bytes(values: &[&[u8]]) -> Vec<Vec<u8>> {
 #[test]
 #[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn types_of_others_are_read() {
-    use Data::{Bool, Bytes, Fixed, Int32, Int64, Int96};
+    use Data::{Bool, Bytes, Double, Fixed, Float, Int32, Int64, Int96};
     let wide = |last: u8| [vec![0xff; 19], vec![last]].concat();
     for (column, data, kind, expected) in [
         (
@@ -111,6 +111,43 @@ fn types_of_others_are_read() {
             &["4294967295"],
         ),
         ("int32 x (uint_32)", Int32(vec![-1]), "u64", &["4294967295"]),
+        (
+            "double x",
+            Double(vec![-5.0, 9_007_199_254_740_992.0]),
+            "i64",
+            &["-5", "9007199254740992"],
+        ),
+        ("float x", Float(vec![7.0]), "u8", &["7"]),
+        (
+            "int32 x (date)",
+            Int32(vec![-1]),
+            "timestamp",
+            &["1969-12-31 00:00:00"],
+        ),
+        (
+            "int64 x (timestamp(nanos,true))",
+            Int64(vec![-86_400_000_000_000]),
+            "date",
+            &["1969-12-31"],
+        ),
+        (
+            "int64 x (timestamp(micros,false))",
+            Int64(vec![86_400_000_000]),
+            "date",
+            &["1970-01-02"],
+        ),
+        (
+            "int64 x (timestamp(millis,false))",
+            Int64(vec![0]),
+            "date",
+            &["1970-01-01"],
+        ),
+        (
+            "fixed_len_byte_array(16) x (uuid)",
+            Fixed(vec![(0..16).map(|byte| 17 * byte).collect()]),
+            "char(36)",
+            &["00112233-4455-6677-8899-aabbccddeeff"],
+        ),
         (
             "int64 x (integer(64,false))",
             Int64(vec![-1]),
@@ -304,13 +341,6 @@ fn types_that_do_not_fit_are_both_named() {
             inexact.to_owned(),
         ),
         (
-            "required double x",
-            Double(vec![1.0]),
-            "double",
-            "i64",
-            cast("i64"),
-        ),
-        (
             "required int64 x",
             Int64(vec![1]),
             "int64",
@@ -333,18 +363,11 @@ fn types_that_do_not_fit_are_both_named() {
         ),
         ("required boolean x", Bool(vec![true]), "bool", "u8", cast("u8")),
         (
-            "required int32 x (date)",
-            Int32(vec![1]),
-            "date",
-            "timestamp",
-            cast("timestamp"),
-        ),
-        (
-            "required int64 x (timestamp(nanos,true))",
-            Int64(vec![1]),
-            "timestamp(ns)",
-            "date",
-            cast("date"),
+            "required fixed_len_byte_array(16) x (uuid)",
+            Fixed(vec![vec![0; 16]]),
+            "uuid",
+            "char(35)",
+            cast("char(35)"),
         ),
         (
             "required int64 x (time(micros,true))",
@@ -452,6 +475,10 @@ fn codecs_and_encodings() {
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
         Compression::ZSTD(Default::default()),
+        Compression::GZIP(Default::default()),
+        Compression::BROTLI(Default::default()),
+        Compression::LZ4_RAW,
+        Compression::LZ4,
     ];
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
         for codec in codecs {
@@ -482,4 +509,86 @@ fn codecs_and_encodings() {
             }
         }
     }
+}
+
+#[test]
+fn values_that_a_type_does_not_have() {
+    use Data::{Double, Float, Int64};
+    let folder = Folder::new();
+    for (column, data, kind, what) in [
+        (
+            "required double x",
+            Double(vec![1.5]),
+            "i64",
+            "is not a value of type i64",
+        ),
+        (
+            "required double x",
+            Double(vec![f64::NAN]),
+            "i64",
+            "is not a value of type i64",
+        ),
+        (
+            "required double x",
+            Double(vec![f64::INFINITY]),
+            "i64",
+            "is not a value of type i64",
+        ),
+        (
+            "required double x",
+            Double(vec![1e17]),
+            "i64",
+            "is out of range for i64",
+        ),
+        (
+            "required float x",
+            Float(vec![1e8]),
+            "i64",
+            "is out of range for i64",
+        ),
+        (
+            "required int64 x (timestamp(micros,true))",
+            Int64(vec![1]),
+            "date",
+            "has a time of day, but is declared date",
+        ),
+    ] {
+        let path = plain(&folder, column, data);
+        let said = message(&path, &fields(&[&format!("x {kind}")]), 2);
+        assert!(
+            said.starts_with(&format!("row 1, column x: {what}")),
+            "{column}: {said}"
+        );
+    }
+}
+
+/// Some programs say that a dictionary is at 0 where there is none.
+#[test]
+fn no_dictionary_at_the_beginning_of_the_file() {
+    use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+    let folder = Folder::new();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let data = Data::Int32(vec![1, 2, 3]);
+    let path = foreign(&folder, "required int32 x", data, None, properties.build());
+    let bytes = std::fs::read(&path).unwrap();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    let end = bytes.len() - 8 - footer;
+    let metadata = ParquetMetaDataReader::decode_metadata(&bytes[end..bytes.len() - 8]).unwrap();
+    let group = metadata.row_group(0).clone();
+    let column = group.column(0).clone().into_builder();
+    let column = column.set_dictionary_page_offset(Some(0)).build().unwrap();
+    let group = group
+        .into_builder()
+        .set_column_metadata(vec![column])
+        .build()
+        .unwrap();
+    let metadata = metadata.into_builder().set_row_groups(vec![group]).build();
+    let mut changed = bytes[..end].to_vec();
+    ParquetMetaDataWriter::new(&mut changed, &metadata)
+        .finish()
+        .unwrap();
+    // The writer ends with a footer that begins where it was told to begin.
+    std::fs::write(&path, &changed).unwrap();
+    let table = read(&path, &fields(&["x u8"]), 3).unwrap();
+    assert_eq!(cells(&table).concat(), ["1", "2", "3"]);
 }
