@@ -334,10 +334,15 @@ impl Expr {
 
     /// Calls `each` with every column that it reads.
     pub(crate) fn columns(&self, each: &mut impl FnMut(usize)) {
+        self.each_column(&mut |column, _| each(column));
+    }
+
+    /// The same with the kinds of the columns.
+    pub(crate) fn each_column(&self, each: &mut impl FnMut(usize, ValueKind)) {
         if let Node::Column(column) = self.node {
-            each(column);
+            each(column, self.kind);
         }
-        self.parts().into_iter().for_each(|part| part.columns(each));
+        self.parts().into_iter().for_each(|part| part.each_column(each));
     }
 
     /// Whether it is the same in all rows, and never fails.

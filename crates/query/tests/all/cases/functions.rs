@@ -285,6 +285,11 @@ fn functions_of_one_partys_columns() {
             "select length(t) + n from a left join b using (id) order by a.id",
             "2 | 4 | null",
         ),
+        // What is not null where no row is found.
+        (
+            "select upper(coalesce(t, 'none')), concat(t, '!') from a left join b using (id) order by a.id",
+            "X x! | CD Cd! | NONE !",
+        ),
         // Columns that are grouped by.
         (
             "select upper(k), count(*) from a join b using (id) group by k order by 1",
@@ -348,8 +353,8 @@ fn functions_of_several_parties_columns() {
             "line 1, column 51: LIKE has no secret computation, and here columns of several parties meet in it",
         ),
         (
-            "select upper(coalesce(t, 'none')) from a left join b using (id)",
-            "line 1, column 8: UPPER has no secret computation, and here it would follow a secret step; apply it to the party's own columns in a subquery in FROM",
+            "select upper(coalesce(v, 'none')) from (select min(s) as v from a join b using (id) group by k) g",
+            "line 1, column 8: UPPER has no secret computation, and here it is of a value made of many rows",
         ),
     ] {
         let found = apart.ask(sql);
