@@ -8,6 +8,9 @@ use crate::kind::ValueKind;
 /// Microseconds of a day.
 const DAY: i128 = 86_400_000_000;
 
+/// Days of 400 years.
+const ROUND: i128 = 146_097;
+
 /// A part of a day that only the calendar tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
@@ -37,7 +40,11 @@ impl Part {
     pub(super) fn of(self, day: i128) -> Option<i128> {
         let day = i32::try_from(day).ok()?;
         let (year, month, of_month) = civil(day);
-        let of_year = |day: i128, year: i32| Some(day - i128::from(days(year, 1, 1)?) + 1);
+        // Calendars begin anew after 400 years, and near 1970 all years are whole.
+        let of_year = |day: i128| {
+            let day = i32::try_from(day.rem_euclid(ROUND)).ok()?;
+            Some(i128::from(day - days(civil(day).0, 1, 1)? + 1))
+        };
         // The year of the Thursday of a week is the year of the week. 1970-01-01 was one.
         let thursday = i128::from(day) + 3 - (i128::from(day) + 3).rem_euclid(7);
         let of_thursday = || i32::try_from(thursday).map_or(year, |day| civil(day).0);
@@ -46,9 +53,9 @@ impl Part {
             Part::Quarter => month.div_ceil(3).into(),
             Part::Month => month.into(),
             Part::Day => of_month.into(),
-            Part::DayOfYear => of_year(day.into(), year)?,
+            Part::DayOfYear => of_year(day.into())?,
             Part::IsoYear => of_thursday().into(),
-            Part::IsoWeek => (of_year(thursday, of_thursday())? + 6) / 7,
+            Part::IsoWeek => (of_year(thursday)? + 6) / 7,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Functions without a circuit as parts of expressions.
+//! Functions that parties compute of their own columns, as parts of expressions.
 
 use super::{Call, Named};
 use crate::expr::{Expr, Node, ValueKind, kinds};
@@ -43,12 +43,12 @@ impl Expr {
     /// The first function without a circuit that is in it.
     pub(crate) fn calls(&self) -> Option<(Named, &[Expr])> {
         match &self.node {
-            Node::Call(_, named, parts) => Some((*named, parts)),
+            Node::Call(call, named, parts) if !call.has_circuit() => Some((*named, parts)),
             _ => self.parts().into_iter().find_map(Expr::calls),
         }
     }
 
-    /// Whether it is a function without a circuit.
+    /// Whether it is a function that parties rather compute of their own columns.
     pub(crate) fn is_call(&self) -> bool {
         matches!(self.node, Node::Call(..))
     }

@@ -1,4 +1,4 @@
-//! Functions that a party computes of its own rows in the clear. They have no circuit: nothing secret can be given to them.
+//! Functions that a party computes of its own rows in the clear. Most have no circuit: nothing secret can be given to them.
 
 mod calendar;
 mod expr;
@@ -13,7 +13,7 @@ pub(crate) use self::calendar::{Part, Period};
 use crate::error::Place;
 use crate::kind::ValueKind;
 
-/// A function without a circuit. It is null where one of its arguments is.
+/// A function that parties rather compute of their own columns. It is null where one of its arguments is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Call {
     /// A part of a day: its year, its month…
@@ -166,6 +166,15 @@ impl Call {
             }
             Call::Write => text::written(of[0]),
             _ => own,
+        }
+    }
+
+    /// Whether it can be computed secretly.
+    pub(crate) fn has_circuit(self) -> bool {
+        match self {
+            Call::Part(part) => !matches!(part, Part::IsoWeek | Part::IsoYear),
+            Call::Begin(_) => true,
+            _ => false,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use cenote_program::{Bits, Session};
 
+use super::calendar;
 use super::cell::{Cell, number, text};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
 
@@ -32,7 +33,15 @@ impl Evaluator<'_> {
             },
             Node::As(part) => self.converted(part, expr.kind, active),
             Node::Within(part) => self.within(part, expr.kind, active),
-            Node::Call(_, named, _) => unreachable!("the planner refuses {}", named.name),
+            Node::Call(call, named, parts) => {
+                let Cell { value, null } = self.evaluate(&parts[0], active);
+                let found = calendar::result(*call, &value, expr.kind.width());
+                let Some((value, failed)) = found else {
+                    unreachable!("the planner refuses {}", named.name)
+                };
+                self.failed(failed, null.as_ref(), active);
+                Cell { value, null }
+            }
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
             Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
             Node::And(x, y) => {

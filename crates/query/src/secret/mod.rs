@@ -1,5 +1,6 @@
 //! What all parties do together, secretly.
 
+mod calendar;
 pub(crate) mod cell;
 mod expr;
 mod group;

@@ -345,7 +345,7 @@ fn functions_of_several_parties_columns() {
             "line 1, column 8: || has no secret computation, and here columns of several parties meet in it",
         ),
         (
-            "select extract(year from max(d)) from a join b using (id) group by k",
+            "select extract(week from max(d)) from a join b using (id) group by k",
             "line 1, column 26: EXTRACT has no secret computation, and here it is of a value made of many rows; apply it to a party's own column before GROUP BY",
         ),
         (
@@ -436,4 +436,72 @@ fn aggregates() {
         ("select count(*) from a natural join b", "2"),
         ("select b.t from a natural left join b order by a.id", "x | Cd | null"),
     ]);
+}
+
+/// Parts of days that are secret, of all kinds of years.
+#[test]
+fn secret_days() {
+    let days = [
+        "2024-02-28",
+        "2024-02-29",
+        "2024-03-01",
+        "2023-12-31",
+        "2023-02-28",
+        "2023-03-01",
+        "2000-02-29",
+        "2000-12-31",
+        "1900-02-28",
+        "1900-03-01",
+        "1970-01-01",
+        "1969-12-31",
+        "1600-06-30",
+        "0000-02-29",
+        "0000-03-01",
+        "-0001-12-31",
+        "-0100-03-01",
+        "2024-07-01",
+        "2024-10-01",
+        "2024-04-01",
+        "2023-06-30",
+        "2023-09-30",
+        "+5881580-07-11",
+        "-5877641-06-23",
+        "2100-12-31",
+    ];
+    let numbered = |day: &str| {
+        days.iter()
+            .enumerate()
+            .map(|(at, own)| format!("{} {}", at, if day.is_empty() { own } else { day }))
+            .collect::<Vec<_>>()
+            .join(" | ")
+    };
+    let apart = World::new(2)
+        .table(0, "a", "id u8 not null unique, d date not null", &numbered(""))
+        .table(
+            1,
+            "b",
+            "id u8 not null unique, e date not null",
+            &numbered("-5877641-06-23"),
+        );
+    let together = World::new(2).table(0, "a", "id u8 not null unique, d date not null", &numbered(""));
+    let parts = |of: &str| {
+        let parts =
+            ["year", "quarter", "month", "day", "doy"].map(|part| format!("extract({part} from {of})"));
+        let begins = ["month", "quarter", "year"]
+            .map(|unit| format!("case when id <> 23 then date_trunc('{unit}', {of}) end"));
+        [parts.as_slice(), &begins].concat().join(", ")
+    };
+    let secret = apart.ask(&format!(
+        "select {} from a join b using (id) order by id",
+        parts("greatest(d, e)")
+    ));
+    let clear = together.ask(&format!("select {} from a order by id", parts("d")));
+    assert_eq!(secret, clear);
+    assert!(
+        clear.starts_with("2024 1 2 28 59 2024-02-01 2024-01-01 2024-01-01 | 2024 1 2 29 60"),
+        "{clear}"
+    );
+    // The first day of that year is no day that 32 bits hold.
+    let sql = "select date_trunc('year', greatest(d, e)) from a join b using (id) where id = 23";
+    assert_eq!(apart.ask(sql), "no answer");
 }
