@@ -127,11 +127,13 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             let what = groups(input, *keys, functions, *grouped, schema);
             (what, vec![&**input])
         }
-        Step::First { input, order, count } => {
+        Step::First { input, order, rows } => {
             let by = listed(input, order.iter().map(|by| by.column), schema);
-            let what = match *count >= input.rows {
-                true => format!("sort by {by}"),
-                false => format!("the first {count} by {by}"),
+            let what = match (rows.start, rows.end >= input.rows) {
+                (0, true) => format!("sort by {by}"),
+                (0, false) => format!("the first {} by {by}", rows.end),
+                (start, true) => format!("all but the first {start} by {by}"),
+                (start, false) => format!("rows {} to {} by {by}", start + 1, rows.end),
             };
             (what, vec![&**input])
         }

@@ -1,5 +1,7 @@
 //! A query as operations on relations, before it is decided where each is done.
 
+use std::ops::Range;
+
 use crate::error::Place;
 use crate::expr::{Expr, Node, ValueKind};
 use crate::schema::{MAX_ROWS, Schema};
@@ -60,8 +62,8 @@ pub(crate) enum Operation {
         aggregates: Vec<Aggregate>,
         grouped: bool,
     },
-    /// The first rows in an order.
-    First(Box<Relation>, Vec<Order>, usize),
+    /// Some rows in an order, from one place up to another.
+    First(Box<Relation>, Vec<Order>, Range<usize>),
 }
 
 #[derive(Clone, Debug)]
@@ -136,7 +138,10 @@ impl Relation {
                 .fold(0, u64::saturating_add),
             Operation::Group { grouped: false, .. } => 1,
             Operation::Group { input, .. } => input.most_rows(schema),
-            Operation::First(input, _, limit) => input.most_rows(schema).min(*limit as u64),
+            Operation::First(input, _, rows) => {
+                let most = input.most_rows(schema).min(rows.end as u64);
+                most.saturating_sub(rows.start as u64)
+            }
         };
         rows.min(MAX_ROWS as u64)
     }

@@ -62,11 +62,16 @@ impl OwnTables<'_> {
             Step::Join(join) => self.joined(join, each),
             Step::Union(inputs) => inputs.iter().try_for_each(|input| self.each(input, each)),
             Step::Group { .. } => each(self.grouped(physical)?),
-            Step::First { input, order, count } => {
+            Step::First {
+                input,
+                order,
+                rows: kept,
+            } => {
                 let rows = self.all_rows(input)?;
                 let mut places: Vec<usize> = (0..rows.count).collect();
                 places.sort_by(|&one, &other| compare(&rows.columns, order, one, other));
-                places.truncate(*count);
+                places.truncate(kept.end);
+                places.drain(..kept.start.min(places.len()));
                 self.pieces(places.len(), |part| each(rows.at(&places[part])))
             }
             Step::Share(..) | Step::Paired(_) | Step::Verify { .. } => {

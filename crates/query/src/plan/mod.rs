@@ -90,11 +90,11 @@ impl Planner<'_> {
                     .collect();
                 Ok(group.project(wanted))
             }
-            Operation::First(input, order, count) => {
+            Operation::First(input, order, rows) => {
                 let by = order.iter().map(|order| order.by.clone());
                 let needed: Vec<Expr> = wanted.iter().cloned().chain(by).collect();
                 let input = self.plan(input, &needed)?;
-                Ok(first(input, wanted.len(), order, *count))
+                Ok(first(input, wanted.len(), order, rows.clone()))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What is done where.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_net::PartyId;
@@ -58,7 +59,8 @@ pub(crate) enum Step {
     First {
         input: Box<Physical>,
         order: Vec<Ordered>,
-        count: usize,
+        /// The places of the rows that remain.
+        rows: Range<usize>,
     },
     /// Sees that these conditions hold for all rows, and that a column adds up to `most` at the most.
     Verify {

@@ -1,5 +1,6 @@
 //! A whole query: WITH, UNION, and the order and number of the rows that it asks for.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, Spanned};
@@ -70,7 +71,12 @@ impl Resolver<'_> {
     }
 
     /// A relation ordered by columns of its own.
-    fn ordered(&self, relation: Relation, by: &[ast::OrderByExpr], limit: Option<usize>) -> Result<Resolved> {
+    fn ordered(
+        &self,
+        relation: Relation,
+        by: &[ast::OrderByExpr],
+        limit: Option<Range<usize>>,
+    ) -> Result<Resolved> {
         few_columns(by.len(), relation.at)?;
         let order = by
             .iter()
@@ -109,35 +115,37 @@ impl Resolver<'_> {
         }
     }
 
-    fn limit(&self, clause: Option<&ast::LimitClause>) -> Result<Option<usize>> {
-        let limit = match clause {
+    /// The places of the rows that LIMIT and OFFSET leave.
+    fn limit(&self, clause: Option<&ast::LimitClause>) -> Result<Option<Range<usize>>> {
+        let (limit, offset) = match clause {
             None => return Ok(None),
             Some(ast::LimitClause::LimitOffset {
                 limit,
-                offset: None,
+                offset,
                 limit_by,
-            }) if limit_by.is_empty() => limit,
-            Some(clause) => {
-                let what = "OFFSET is not supported; write LIMIT alone";
-                return Err(Error::query(place(clause.span()), what));
-            }
+            }) if limit_by.is_empty() => (limit.as_ref(), offset.as_ref().map(|offset| &offset.value)),
+            Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+            Some(clause) => return Err(Error::query(place(clause.span()), "LIMIT BY is not supported")),
         };
-        let Some(limit) = limit else { return Ok(None) };
-        let wrong = || {
-            Error::query(
-                expression::at(limit),
-                "LIMIT takes a whole number of rows, 1 or more",
-            )
+        let wrong = |expr: &ast::Expr| {
+            let what = "LIMIT takes a whole number of rows, 1 or more, and OFFSET 0 or more";
+            Error::query(expression::at(expr), what)
         };
-        match limit {
+        let count = |expr: &ast::Expr| match expr {
             ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(number, _) => match number.parse() {
-                    Ok(0) | Err(_) => Err(wrong()),
-                    Ok(count) => Ok(Some(count)),
-                },
-                _ => Err(wrong()),
+                ast::Value::Number(number, _) => number.parse().map_err(|_| wrong(expr)),
+                _ => Err(wrong(expr)),
             },
-            _ => Err(wrong()),
+            _ => Err(wrong(expr)),
+        };
+        let first = offset.map_or(Ok(0), count)?;
+        match limit {
+            None if first == 0 => Ok(None),
+            None => Ok(Some(first..usize::MAX)),
+            Some(limit) => match count(limit)? {
+                0 => Err(wrong(limit)),
+                more => Ok(Some(first..first.saturating_add(more))),
+            },
         }
     }
 
