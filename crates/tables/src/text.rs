@@ -64,6 +64,13 @@ pub(crate) fn places(kind: Type) -> usize {
     }
 }
 
+/// The number that stands for a value of this type, as CSV files have it; nothing if the text is no such value.
+pub fn parse_value(kind: Type, text: &str) -> Option<i128> {
+    let (least, most) = kind.range()?;
+    let number = parse(kind, text.as_bytes()).ok()??;
+    (least..=most).contains(&number).then_some(number)
+}
+
 /// Reads what is no text. Blanks around it do not count; nothing is null. That it is in the range of its type is left to the caller.
 pub(crate) fn parse(kind: Type, text: &[u8]) -> Result<Option<i128>, Problem> {
     let text = text.trim_ascii();

@@ -7,7 +7,7 @@ mod text;
 
 use std::hash::{Hash, Hasher};
 
-use cenote_tables::MAX_CHARS;
+use cenote_tables::{MAX_CHARS, Type, parse_value};
 
 pub(crate) use self::calendar::{Part, Period};
 use crate::error::Place;
@@ -61,6 +61,8 @@ pub(crate) enum Call {
     },
     /// A value as it is written.
     Write,
+    /// The value of a type that a text is written as.
+    Read(Type),
 }
 
 /// Where the query names a function. Calls in two places may be the same.
@@ -134,6 +136,7 @@ impl Call {
             Call::Part(part) => part.kind(),
             Call::Begin(_) | Call::Months => of[0],
             Call::Like { .. } | Call::Begins | Call::Ends => ValueKind::Bool,
+            Call::Read(kind) => ValueKind::of(kind),
             Call::Length | Call::Bytes => whole(0, bytes(of[0]) as i128),
             Call::Position => whole(0, bytes(of[1]) as i128 + 1),
             _ => text(self.longest(of)),
@@ -181,7 +184,7 @@ impl Call {
     /// Whether there may be no result, or one that is too long.
     pub(crate) fn may_fail(self, of: &[ValueKind]) -> bool {
         match self {
-            Call::Months | Call::Upper | Call::Lower | Call::Begin(_) => true,
+            Call::Months | Call::Upper | Call::Lower | Call::Begin(_) | Call::Read(_) => true,
             Call::Join | Call::Replace | Call::Pad { .. } => self.longest(of) > MAX_CHARS.into(),
             _ => false,
         }
@@ -202,6 +205,7 @@ impl Call {
                 let like = pattern::is_like(text(0)?, text(1)?, escape, any_case);
                 Value::Number(like.into())
             }
+            Call::Read(kind) => Value::Number(parse_value(kind, text(0)?)?),
             Call::Begins => Value::Number(text(0)?.starts_with(text(1)?).into()),
             Call::Ends => Value::Number(text(0)?.ends_with(text(1)?).into()),
             Call::Upper => Value::Text(text::upper(text(0)?)),

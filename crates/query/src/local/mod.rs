@@ -213,7 +213,7 @@ impl OwnTables<'_> {
     fn failed(&self, physical: &Physical) -> Error {
         Error::rows(
             &self.names(physical),
-            "on its rows a calculation of the query overflows, divides by zero, or gives a text that is too long",
+            "on its rows a calculation of the query overflows, divides by zero, or has a text that is too long, or not of the type to which it is cast",
         )
     }
 

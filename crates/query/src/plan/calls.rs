@@ -83,6 +83,8 @@ pub(super) fn refuse_secret(steps: &Physical, at: Option<Place>) -> Result<()> {
 /// What a column is made of.
 #[derive(Default)]
 struct Sources {
+    /// Columns of steps that were looked at.
+    seen: BTreeSet<(*const Physical, usize)>,
     parties: BTreeSet<PartyId>,
     /// Whether it is made of several rows.
     is_aggregate: bool,
@@ -92,6 +94,9 @@ impl Sources {
     fn add(&mut self, steps: &Physical, column: usize) {
         if let Some(owner) = steps.owner {
             self.parties.insert(owner);
+            return;
+        }
+        if !self.seen.insert((std::ptr::from_ref(steps), column)) {
             return;
         }
         match &*steps.step {

@@ -77,13 +77,15 @@ pub(super) fn typed(string: &ast::TypedString) -> Result<Expr> {
         }
     };
     let text = string.value.value.clone().into_string().unwrap_or_default();
-    moment(&text, kind).ok_or_else(|| Error::query(at, no_moment(kind)))
+    moment(&text, kind).ok_or_else(|| Error::query(at, no_moment(kind).unwrap_or_default()))
 }
 
-fn no_moment(kind: Type) -> &'static str {
+/// What is said of text that is no date or timestamp.
+pub(super) fn no_moment(kind: Type) -> Option<&'static str> {
     match kind {
-        Type::Date => "this is not a date; write it as 'YYYY-MM-DD', such as '2024-02-29'",
-        _ => "this is not a timestamp; write it as 'YYYY-MM-DD HH:MM:SS', in UTC",
+        Type::Date => Some("this is not a date; write it as 'YYYY-MM-DD', such as '2024-02-29'"),
+        Type::Timestamp => Some("this is not a timestamp; write it as 'YYYY-MM-DD HH:MM:SS', in UTC"),
+        _ => None,
     }
 }
 
@@ -119,7 +121,7 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
             (Node::Null, _) => Ok(Expr::null(y.kind)),
             (Node::Text(bytes), _) => {
                 let text = String::from_utf8_lossy(bytes);
-                moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind))
+                moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind).unwrap_or_default())
             }
             (Node::Number(days), ValueKind::Date) if kind == Type::Timestamp => {
                 in_range(days * DAY, ValueKind::Timestamp)

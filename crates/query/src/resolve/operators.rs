@@ -7,6 +7,7 @@ use super::literal;
 use super::moment::{moved, to_date, to_timestamp};
 use super::parse::OPERATORS;
 use super::text::width;
+use crate::call::{Call, Named};
 use crate::error::{Error, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, Together, ValueKind, balanced};
 
@@ -196,7 +197,8 @@ impl Context<'_> {
             return self.cast_to_text(whole, x, width);
         }
         let wrong = |x: &Expr| Error::query(at, format!("{} cannot be cast to {to}", x.kind.name()));
-        let kind = ValueKind::of(literal::named(to).ok_or_else(|| wrong(&x))?);
+        let to_type = literal::named(to).ok_or_else(|| wrong(&x))?;
+        let kind = ValueKind::of(to_type);
         match (x.kind, kind) {
             _ if matches!(x.node, Node::Null) => Ok(Expr::null(kind)),
             (ValueKind::Number { scale, .. }, ValueKind::Number { scale: wanted, .. }) => {
@@ -223,10 +225,17 @@ impl Context<'_> {
             (ValueKind::Date, ValueKind::Timestamp) => Ok(to_timestamp(x)),
             (ValueKind::Timestamp, ValueKind::Date) => Ok(to_date(x)),
             (own, kind) if own == kind => Ok(x),
-            (ValueKind::Text(_), ValueKind::Date | ValueKind::Timestamp) => {
-                let none = Expr::column(0, kind, false);
-                let (x, _) = literal::meeting(x, none).map_err(|what| Error::query(at, what))?;
-                if x.kind == kind { Ok(x) } else { Err(wrong(&x)) }
+            (ValueKind::Text(_), _) => {
+                let named = Named { name: "CAST", at };
+                let read = Expr::call(Call::Read(to_type), named, vec![x.clone()]);
+                match read.node {
+                    // A constant that is no such value.
+                    Node::Call(..) if read.has_no_columns() => Err(match literal::no_moment(to_type) {
+                        Some(what) => Error::query(at, what),
+                        None => wrong(&x),
+                    }),
+                    _ => Ok(read),
+                }
             }
             _ => Err(wrong(&x)),
         }

@@ -383,8 +383,7 @@ fn what_is_too_long_or_leaves_the_calendar() {
             &format!("1 {} +5881580-07-01", "x".repeat(200)),
         )
         .table(1, "b", "id u8 unique", "1");
-    let what =
-        "on its rows a calculation of the query overflows, divides by zero, or gives a text that is too long";
+    let what = "on its rows a calculation of the query overflows, divides by zero, or has a text that is too long, or not of the type to which it is cast";
     for sql in [
         "select s || s from a",
         "select d + 30 from a",
@@ -504,4 +503,40 @@ fn secret_days() {
     // The first day of that year is no day that 32 bits hold.
     let sql = "select date_trunc('year', greatest(d, e)) from a join b using (id) where id = 23";
     assert_eq!(apart.ask(sql), "no answer");
+}
+
+/// What one party has as text is read as files are.
+#[test]
+fn casts_of_text() {
+    let world = World::new(2)
+        .table(
+            0,
+            "a",
+            "id u8 not null unique, s char(20)",
+            "1 12 | 2 -7 | 3 null",
+        )
+        .table(
+            1,
+            "b",
+            "id u8 not null unique, t char(20), w char(8)",
+            "1 2024-02-29T12:00Z 1.5 | 2 2024-03-01 -2.25 | 3 null x",
+        );
+    world.answers(&[
+        ("select cast(s as i32) + 1 from a order by id", "13 | -6 | null"),
+        ("select cast(s as bigint) + b.id from a join b using (id) order by id", "13 | -5 | null"),
+        ("select cast(t as timestamp) from b order by id", "2024-02-29 12:00:00 | 2024-03-01 00:00:00 | null"),
+        ("select cast(w as decimal(4,2)) from b where w <> 'x' order by id", "1.50 | -2.25"),
+        ("select case when w <> 'x' then w::decimal(4,2) end from a join b using (id) order by id", "1.50 | -2.25 | null"),
+        ("select cast('12' as i32) + 1, cast('yes' as bool) from a limit 1", "13 true"),
+        (
+            "select cast(w as decimal(4,2)) from b",
+            "table b: on its rows a calculation of the query overflows, divides by zero, or has a text that is too long, or not of the type to which it is cast",
+        ),
+        (
+            "select cast(s as u8) from a",
+            "table a: on its rows a calculation of the query overflows, divides by zero, or has a text that is too long, or not of the type to which it is cast",
+        ),
+        ("select cast('x' as i32) from a", "the query, line 1, column 13: text cannot be cast to i32"),
+        ("select cast('2024-02-30' as date) from a", "the query, line 1, column 13: this is not a date; write it as 'YYYY-MM-DD', such as '2024-02-29'"),
+    ]);
 }

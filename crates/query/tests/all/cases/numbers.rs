@@ -174,7 +174,7 @@ fn overflows() {
         assert_eq!(world.ask(sql), "no answer", "{sql}");
     }
     for sql in own {
-        let what = "table a: on its rows a calculation of the query overflows, divides by zero, or gives a text that is too long";
+        let what = "table a: on its rows a calculation of the query overflows, divides by zero, or has a text that is too long, or not of the type to which it is cast";
         assert_eq!(world.ask(sql), what, "{sql}");
     }
     world.answers(&[
