@@ -14,6 +14,7 @@ use ::parquet::file::serialized_reader::SerializedPageReader;
 
 use super::fit::{Fit, fit, is_unsigned};
 use super::guard::{PageFile, Pages, guarded, problem};
+use super::trim::trimmed;
 use crate::column::Builder;
 use crate::error::{Fault, Problem};
 use crate::header::find;
@@ -97,8 +98,14 @@ fn footer(file: &File) -> Result<ParquetMetaData, Problem> {
     let size = tail.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
     let start = start.checked_sub(size.into()).ok_or(Problem::Damaged(FOOTER))?;
     let bytes = file.get_bytes(start, size as usize).map_err(unread)?;
-    guarded(FOOTER, || {
-        ParquetMetaDataReader::decode_metadata(&bytes).map_err(unread)
+    let decoded = |bytes: &[u8]| {
+        guarded(FOOTER, || {
+            ParquetMetaDataReader::decode_metadata(bytes).map_err(unread)
+        })
+    };
+    decoded(&bytes).or_else(|problem| match trimmed(&bytes) {
+        Some(needed) => decoded(&needed),
+        None => Err(problem),
     })
 }
 

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cenote_tables::{Field, Type, read};
-use parquet::basic::{Compression, Encoding};
+use cenote_tables::read;
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
     Int64Type, Int96, Int96Type,
 };
-use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
@@ -458,137 +457,4 @@ fn nulls_are_read_where_they_may_be() {
         Some(vec![true, true]),
         "a column of nulls has every type"
     );
-}
-
-#[test]
-fn codecs_and_encodings() {
-    let folder = Folder::new();
-    let text: Vec<Vec<u8>> = (0..5000)
-        .map(|row| format!("text {}", row % 71).into_bytes())
-        .collect();
-    let field: [Field; 1] = [Field {
-        name: "x".into(),
-        kind: Type::Char(8),
-        nullable: false,
-    }];
-    let codecs = [
-        Compression::UNCOMPRESSED,
-        Compression::SNAPPY,
-        Compression::ZSTD(Default::default()),
-        Compression::GZIP(Default::default()),
-        Compression::BROTLI(Default::default()),
-        Compression::LZ4_RAW,
-        Compression::LZ4,
-    ];
-    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-        for codec in codecs {
-            for encoding in [
-                None,
-                Some(Encoding::PLAIN),
-                Some(Encoding::DELTA_BYTE_ARRAY),
-                Some(Encoding::DELTA_LENGTH_BYTE_ARRAY),
-            ] {
-                let mut properties = WriterProperties::builder()
-                    .set_compression(codec)
-                    .set_writer_version(version)
-                    .set_dictionary_enabled(encoding.is_none())
-                    .set_data_page_row_count_limit(700);
-                if let Some(encoding) = encoding {
-                    properties = properties.set_encoding(encoding);
-                }
-                let path = foreign(
-                    &folder,
-                    "required binary x (utf8)",
-                    Data::Bytes(text.clone()),
-                    None,
-                    properties.build(),
-                );
-                let cells = cells(&read(&path, &field, 5000).unwrap()).concat();
-                let expected = text.iter().map(|text| String::from_utf8_lossy(text));
-                assert!(expected.eq(cells), "{version:?} {codec} {encoding:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn values_that_a_type_does_not_have() {
-    use Data::{Double, Float, Int64};
-    let folder = Folder::new();
-    for (column, data, kind, what) in [
-        (
-            "required double x",
-            Double(vec![1.5]),
-            "i64",
-            "is not a value of type i64",
-        ),
-        (
-            "required double x",
-            Double(vec![f64::NAN]),
-            "i64",
-            "is not a value of type i64",
-        ),
-        (
-            "required double x",
-            Double(vec![f64::INFINITY]),
-            "i64",
-            "is not a value of type i64",
-        ),
-        (
-            "required double x",
-            Double(vec![1e17]),
-            "i64",
-            "is out of range for i64",
-        ),
-        (
-            "required float x",
-            Float(vec![1e8]),
-            "i64",
-            "is out of range for i64",
-        ),
-        (
-            "required int64 x (timestamp(micros,true))",
-            Int64(vec![1]),
-            "date",
-            "has a time of day, but is declared date",
-        ),
-    ] {
-        let path = plain(&folder, column, data);
-        let said = message(&path, &fields(&[&format!("x {kind}")]), 2);
-        assert!(
-            said.starts_with(&format!("row 1, column x: {what}")),
-            "{column}: {said}"
-        );
-    }
-}
-
-/// Some programs say that a dictionary is at 0 where there is none.
-#[test]
-fn no_dictionary_at_the_beginning_of_the_file() {
-    use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
-    let folder = Folder::new();
-    let properties = WriterProperties::builder().set_dictionary_enabled(false);
-    let data = Data::Int32(vec![1, 2, 3]);
-    let path = foreign(&folder, "required int32 x", data, None, properties.build());
-    let bytes = std::fs::read(&path).unwrap();
-    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
-    let end = bytes.len() - 8 - footer;
-    let metadata = ParquetMetaDataReader::decode_metadata(&bytes[end..bytes.len() - 8]).unwrap();
-    let group = metadata.row_group(0).clone();
-    let column = group.column(0).clone().into_builder();
-    let column = column.set_dictionary_page_offset(Some(0)).build().unwrap();
-    let group = group
-        .into_builder()
-        .set_column_metadata(vec![column])
-        .build()
-        .unwrap();
-    let metadata = metadata.into_builder().set_row_groups(vec![group]).build();
-    let mut changed = bytes[..end].to_vec();
-    ParquetMetaDataWriter::new(&mut changed, &metadata)
-        .finish()
-        .unwrap();
-    // The writer ends with a footer that begins where it was told to begin.
-    std::fs::write(&path, &changed).unwrap();
-    let table = read(&path, &fields(&["x u8"]), 3).unwrap();
-    assert_eq!(cells(&table).concat(), ["1", "2", "3"]);
 }
