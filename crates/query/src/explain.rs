@@ -304,10 +304,7 @@ fn told(expr: &Expr, names: &[String]) -> String {
         }
         Node::Null => "NULL".into(),
         Node::As(part) | Node::Within(part) => of(part),
-        Node::Call(_, named, parts) => {
-            let parts: Vec<String> = parts.iter().map(of).collect();
-            format!("{}({})", named.name, parts.join(", "))
-        }
+        Node::Call(call, _, parts) => call.told(&parts.iter().map(of).collect::<Vec<_>>()),
         Node::Arithmetic(operation, x, y) => {
             let sign = match operation {
                 Arithmetic::Add => "+",

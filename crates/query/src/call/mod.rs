@@ -4,6 +4,7 @@ mod calendar;
 mod expr;
 mod pattern;
 mod text;
+mod told;
 
 use std::hash::{Hash, Hasher};
 

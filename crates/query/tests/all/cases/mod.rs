@@ -4,4 +4,5 @@ mod clauses;
 mod expressions;
 mod functions;
 mod joins;
+mod moments;
 mod numbers;
