@@ -3,7 +3,7 @@
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::expression::{Context, at};
-use super::moment::unit_name;
+use super::moment::{last_day, to_date, unit_name};
 use super::scope::refuse;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
@@ -72,6 +72,14 @@ impl Context<'_> {
                 | "ISODOW" | "DAYOFYEAR" | "HOUR" | "MINUTE" | "SECOND" | "EPOCH",
                 [of],
             ) => Some((name.to_ascii_lowercase(), of)),
+            ("DATE_DIFF" | "DATEDIFF", [unit, from, to]) => match unit_name(unit) {
+                Some(unit) => return self.difference(whole, &unit, (from, to)).map(Some),
+                None => None,
+            },
+            ("LAST_DAY", [of]) => {
+                let first = self.truncated(whole, "month", of)?;
+                return last_day(to_date(first), at(whole)).map(Some);
+            }
             ("DATE", [of]) => {
                 let value = self.expression(of)?;
                 return self.cast(whole, value, &ast::DataType::Date).map(Some);

@@ -202,6 +202,44 @@ impl Context<'_> {
         })
     }
 
+    /// How many beginnings of a period lie between two dates or timestamps.
+    pub(super) fn difference(
+        &mut self,
+        whole: &ast::Expr,
+        unit: &str,
+        (from, to): (&ast::Expr, &ast::Expr),
+    ) -> Result<Expr> {
+        let (from, to) = (self.moment(from, "DATE_DIFF")?, self.moment(to, "DATE_DIFF")?);
+        let name = Named {
+            name: "DATE_DIFF",
+            at: at(whole),
+        };
+        let part = |part, value: &Expr| Expr::call(Call::Part(part), name, vec![to_date(value.clone())]);
+        let sum = |x, y| Expr::arithmetic(Arithmetic::Add, x, y);
+        let count = |value: &Expr| {
+            Some(match unit.trim_end_matches('s') {
+                _ if value.kind == ValueKind::Span => return None,
+                "year" => part(Part::Year, value),
+                "quarter" => sum(times(part(Part::Year, value), 4), part(Part::Quarter, value)),
+                "month" => sum(times(part(Part::Year, value), 12), part(Part::Month, value)),
+                // Weeks begin on Mondays.
+                "week" => divided(plus(to_date(value.clone()), 3), 7),
+                "day" => to_date(value.clone()),
+                "hour" => divided(to_timestamp(value.clone()), HOUR),
+                "minute" => divided(to_timestamp(value.clone()), MINUTE),
+                "second" => divided(to_timestamp(value.clone()), SECOND),
+                _ => return None,
+            })
+        };
+        match (count(&to), count(&from)) {
+            (Some(to), Some(from)) => Ok(Expr::arithmetic(Arithmetic::Subtract, to, from)),
+            _ => {
+                let what = "DATE_DIFF takes 'year', 'quarter', 'month', 'week', 'day', 'hour', 'minute' or 'second', and two dates or timestamps";
+                Err(Error::query(at(whole), what))
+            }
+        }
+    }
+
     /// A constant interval, which is a fixed time.
     pub(super) fn interval(&self, interval: &ast::Interval) -> Result<Expr> {
         let at = place(interval.value.span());
@@ -279,6 +317,13 @@ pub(super) fn moved(x: &Expr, is_sum: bool, y: &Expr, at: Option<Place>) -> Resu
             Err(Error::query(at, what))
         }
     }
+}
+
+/// The last day of the month that begins on a day.
+pub(super) fn last_day(first: Expr, at: Option<Place>) -> Result<Expr> {
+    let name = Named { name: "LAST_DAY", at };
+    let next = Expr::call(Call::Months, name, vec![first, Expr::number(1, 0)]);
+    Ok(plus(next, -1).within(ValueKind::Date))
 }
 
 /// A date or timestamp that is so much later, or earlier.
