@@ -417,6 +417,14 @@ impl Expr {
     }
 }
 
+/// Two conditions that AND or OR joins: one that decides where the other matters, and the other. That is the one that cannot fail, or else the first.
+pub(crate) fn guarded<'a>(x: &'a Expr, y: &'a Expr) -> (&'a Expr, &'a Expr) {
+    match x.may_fail() && !y.may_fail() {
+        true => (y, x),
+        false => (x, y),
+    }
+}
+
 /// The kinds of some expressions.
 pub(crate) fn kinds(parts: &[Expr]) -> Vec<ValueKind> {
     parts.iter().map(|part| part.kind).collect()

@@ -3,7 +3,7 @@
 use cenote_tables::ten_to;
 
 use super::column::{Column, Values};
-use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, guarded};
 
 /// A calculation overflowed or divided by zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +51,12 @@ impl Input<'_> {
             Node::Call(call, _, parts) => self.called(*call, parts, expr.kind),
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, x, y),
             Node::Compare(comparison, x, y) => compared(*comparison, &self.evaluate(x)?, &self.evaluate(y)?),
-            Node::And(x, y) => self.both(x, y, |x, y| match (x, y) {
+            Node::And(x, y) => self.both(x, y, false, |x, y| match (x, y) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),
                 _ => None,
             }),
-            Node::Or(x, y) => self.both(x, y, |x, y| match (x, y) {
+            Node::Or(x, y) => self.both(x, y, true, |x, y| match (x, y) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
                 _ => None,
@@ -151,13 +151,27 @@ impl Input<'_> {
         })
     }
 
+    /// Two conditions together. Where the first that cannot fail is `decisive`, nothing goes wrong in the other.
     fn both(
         self,
         x: &Expr,
         y: &Expr,
+        decisive: bool,
         combine: impl Fn(Option<bool>, Option<bool>) -> Option<bool>,
     ) -> Result<Column> {
-        Ok(both(self.rows, &self.evaluate(x)?, &self.evaluate(y)?, combine))
+        let (first, second) = guarded(x, y);
+        let guard = self.evaluate(first)?;
+        let other = match second.may_fail() {
+            false => self.evaluate(second)?,
+            true => {
+                let decides = |row: usize| !guard.is_null(row) && (numbers(&guard)[row] == 1) == decisive;
+                let matters = |row: usize| self.active.is_none_or(|active| active[row]) && !decides(row);
+                let active: Vec<bool> = (0..self.rows).map(matters).collect();
+                let active = Some(&active[..]);
+                Input { active, ..self }.evaluate(second)?
+            }
+        };
+        Ok(both(self.rows, &guard, &other, combine))
     }
 
     fn chosen(self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Column> {

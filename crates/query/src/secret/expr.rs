@@ -4,7 +4,7 @@ use cenote_program::{Bits, Session};
 
 use super::calendar;
 use super::cell::{Cell, number, text};
-use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, guarded, may_fail};
 
 /// What an expression is evaluated with.
 pub(crate) struct Evaluator<'a> {
@@ -44,14 +44,8 @@ impl Evaluator<'_> {
             }
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
             Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
-            Node::And(x, y) => {
-                let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
-                junction(&x, &y, false)
-            }
-            Node::Or(x, y) => {
-                let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
-                junction(&x, &y, true)
-            }
+            Node::And(x, y) => self.both(x, y, false, active),
+            Node::Or(x, y) => self.both(x, y, true, active),
             Node::Not(x) => {
                 let x = self.evaluate(x, active);
                 Cell {
@@ -78,6 +72,20 @@ impl Evaluator<'_> {
                 Cell { value, null }
             }
         }
+    }
+
+    /// Two conditions together. Where the first that cannot fail is `decisive`, nothing goes wrong in the other.
+    fn both(&mut self, x: &Expr, y: &Expr, decisive: bool, active: &Bits) -> Cell {
+        let (first, second) = guarded(x, y);
+        let guard = self.evaluate(first, active);
+        let other = match second.may_fail() {
+            false => self.evaluate(second, active),
+            true => {
+                let matters = active.and(&decides(&guard, decisive).not());
+                self.evaluate(second, &matters)
+            }
+        };
+        junction(&guard, &other, decisive)
     }
 
     fn arithmetic(
@@ -210,6 +218,19 @@ fn either(x: Option<Bits>, y: Option<Bits>) -> Option<Bits> {
     }
 }
 
+/// Where a condition is `decisive`, and not null.
+fn decides(condition: &Cell, decisive: bool) -> Bits {
+    let value = if decisive {
+        condition.value.clone()
+    } else {
+        condition.value.not()
+    };
+    match &condition.null {
+        None => value,
+        Some(null) => value.and(&null.not()),
+    }
+}
+
 /// AND, or OR if `decisive` is true, of truth values that may be null: one that is decisive decides.
 fn junction(x: &Cell, y: &Cell, decisive: bool) -> Cell {
     let value = if decisive {
@@ -220,18 +241,7 @@ fn junction(x: &Cell, y: &Cell, decisive: bool) -> Cell {
     if x.null.is_none() && y.null.is_none() {
         return Cell { value, null: None };
     }
-    let decides = |cell: &Cell| {
-        let value = if decisive {
-            cell.value.clone()
-        } else {
-            cell.value.not()
-        };
-        match &cell.null {
-            None => value,
-            Some(null) => value.and(&null.not()),
-        }
-    };
-    let decided = decides(x).or(&decides(y));
+    let decided = decides(x, decisive).or(&decides(y, decisive));
     let null = either(x.null.clone(), y.null.clone()).map(|null| null.and(&decided.not()));
     // Where it is decided, what is null must not matter.
     let value = if decisive {
