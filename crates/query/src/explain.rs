@@ -127,11 +127,13 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             let what = groups(input, *keys, functions, *grouped, schema);
             (what, vec![&**input])
         }
-        Step::First { input, order, count } => {
+        Step::First { input, order, rows } => {
             let by = listed(input, order.iter().map(|by| by.column), schema);
-            let what = match *count >= input.rows {
-                true => format!("sort by {by}"),
-                false => format!("the first {count} by {by}"),
+            let what = match (rows.start, rows.end >= input.rows) {
+                (0, true) => format!("sort by {by}"),
+                (0, false) => format!("the first {} by {by}", rows.end),
+                (start, true) => format!("all but the first {start} by {by}"),
+                (start, false) => format!("rows {} to {} by {by}", start + 1, rows.end),
             };
             (what, vec![&**input])
         }
@@ -301,7 +303,8 @@ fn told(expr: &Expr, names: &[String]) -> String {
             format!("'{}'", text.trim_end_matches('\0').replace('\'', "''"))
         }
         Node::Null => "NULL".into(),
-        Node::As(part) => of(part),
+        Node::As(part) | Node::Within(part) => of(part),
+        Node::Call(call, _, parts) => call.told(&parts.iter().map(of).collect::<Vec<_>>()),
         Node::Arithmetic(operation, x, y) => {
             let sign = match operation {
                 Arithmetic::Add => "+",
@@ -335,6 +338,7 @@ fn constant(value: i128, kind: ValueKind) -> String {
         ValueKind::Bool => (value == 1).to_string(),
         ValueKind::Date => format!("date '{}'", cenote_tables::format_date(value)),
         ValueKind::Timestamp => format!("timestamp '{}'", cenote_tables::format_timestamp(value)),
+        ValueKind::Span => format!("interval '{} microseconds'", value),
         ValueKind::Number { scale: 0, .. } | ValueKind::Text(_) => value.to_string(),
         ValueKind::Number { scale, .. } => {
             let unit = cenote_tables::ten_to(scale);

@@ -3,6 +3,7 @@
 //! A number is a whole number of its last decimal place, between bounds that follow from the expression, so that it gets no more bits than it
 //! needs. Nothing wraps: what does not fit 128 bits is an overflow, and so is a division by zero.
 
+use crate::call::{Call, Named};
 pub(crate) use crate::kind::ValueKind;
 use crate::kind::{scaled, scaled_exactly};
 use crate::work::Extent;
@@ -40,6 +41,8 @@ pub(crate) enum Node {
     Arithmetic(Arithmetic, Box<Expr>, Box<Expr>),
     /// The same value as another kind: more places, other bounds that hold it, longer text.
     As(Box<Expr>),
+    /// The same number as another kind, which may not hold it.
+    Within(Box<Expr>),
     Compare(Comparison, Box<Expr>, Box<Expr>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
@@ -48,6 +51,8 @@ pub(crate) enum Node {
     /// The second where the first is true, and the third elsewhere.
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     StartsWith(Box<Expr>, Vec<u8>),
+    /// A function that parties rather compute of their own columns.
+    Call(Call, Named, Vec<Expr>),
 }
 
 /// An expression over the columns of a row.
@@ -65,6 +70,8 @@ impl Node {
         match self {
             Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => self.clone(),
             Node::As(x) => Node::As(part(x)),
+            Node::Within(x) => Node::Within(part(x)),
+            Node::Call(call, named, parts) => Node::Call(*call, *named, parts.iter().map(of).collect()),
             Node::Not(x) => Node::Not(part(x)),
             Node::IsNull(x) => Node::IsNull(part(x)),
             Node::StartsWith(x, prefix) => Node::StartsWith(part(x), prefix.clone()),
@@ -273,7 +280,10 @@ impl Expr {
     pub(crate) fn parts(&self) -> Vec<&Expr> {
         match &self.node {
             Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => Vec::new(),
-            Node::As(x) | Node::Not(x) | Node::IsNull(x) | Node::StartsWith(x, _) => vec![x],
+            Node::As(x) | Node::Within(x) | Node::Not(x) | Node::IsNull(x) | Node::StartsWith(x, _) => {
+                vec![x]
+            }
+            Node::Call(.., parts) => parts.iter().collect(),
             Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
                 vec![x, y]
             }
@@ -307,6 +317,8 @@ impl Expr {
         let width = |expr: &Expr| u64::from(expr.kind.width());
         let own = match &self.node {
             Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => 0,
+            // Three divisions, of fewer and fewer bits.
+            Node::Call(..) => 3000,
             Node::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, ..) => width(self),
             Node::Arithmetic(Arithmetic::Multiply, x, y) => width(x).max(width(y)).pow(2),
             Node::Arithmetic(Arithmetic::Divide { .. } | Arithmetic::Remainder, x, y) => {
@@ -324,17 +336,26 @@ impl Expr {
 
     /// Calls `each` with every column that it reads.
     pub(crate) fn columns(&self, each: &mut impl FnMut(usize)) {
+        self.each_column(&mut |column, _| each(column));
+    }
+
+    /// The same with the kinds of the columns.
+    pub(crate) fn each_column(&self, each: &mut impl FnMut(usize, ValueKind)) {
         if let Node::Column(column) = self.node {
-            each(column);
+            each(column, self.kind);
         }
-        self.parts().into_iter().for_each(|part| part.columns(each));
+        self.parts().into_iter().for_each(|part| part.each_column(each));
     }
 
     /// Whether it is the same in all rows, and never fails.
     pub(crate) fn is_constant(&self) -> bool {
+        self.has_no_columns() && !self.may_fail() && self.calls().is_none()
+    }
+
+    pub(crate) fn has_no_columns(&self) -> bool {
         let mut columns = 0;
         self.columns(&mut |_| columns += 1);
-        columns == 0 && !self.may_fail()
+        columns == 0
     }
 
     /// The same over other columns: `of` gives what stands for each.
@@ -348,7 +369,8 @@ impl Expr {
             Node::Null => true,
             Node::Number(_) | Node::Text(_) | Node::IsNull(_) => false,
             Node::If(_, yes, no) => yes.nullable || no.nullable,
-            Node::As(x) | Node::Not(x) | Node::StartsWith(x, _) => x.nullable,
+            Node::As(x) | Node::Within(x) | Node::Not(x) | Node::StartsWith(x, _) => x.nullable,
+            Node::Call(.., parts) => parts.iter().any(|part| part.nullable),
             Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
                 x.nullable || y.nullable
             }
@@ -360,6 +382,7 @@ impl Expr {
             kind: self.kind,
             nullable: nullable && self.nullable,
         }
+        .settled()
     }
 
     /// The conditions that it is the conjunction of.
@@ -370,9 +393,14 @@ impl Expr {
         }
     }
 
-    /// Whether it may overflow or divide by zero.
+    /// Whether it may overflow, divide by zero, or not fit its kind.
     pub(crate) fn may_fail(&self) -> bool {
-        let own = match &self.node {
+        self.fails_itself() || self.parts().iter().any(|part| part.may_fail())
+    }
+
+    /// The same where none of its parts fails.
+    pub(crate) fn fails_itself(&self) -> bool {
+        match &self.node {
             Node::Arithmetic(operation, x, y) => may_fail(*operation, x.kind, y.kind),
             Node::As(x) => {
                 let more = self.kind.scale().saturating_sub(x.kind.scale());
@@ -382,10 +410,24 @@ impl Expr {
                         .any(|&bound| scaled_exactly(bound, more).is_none())
                 })
             }
+            Node::Within(x) => !self.kind.holds(x.kind),
+            Node::Call(call, _, parts) => call.may_fail(&kinds(parts)),
             _ => false,
-        };
-        own || self.parts().iter().any(|part| part.may_fail())
+        }
     }
+}
+
+/// Two conditions that AND or OR joins: one that decides where the other matters, and the other. That is the one that cannot fail, or else the first.
+pub(crate) fn guarded<'a>(x: &'a Expr, y: &'a Expr) -> (&'a Expr, &'a Expr) {
+    match x.may_fail() && !y.may_fail() {
+        true => (y, x),
+        false => (x, y),
+    }
+}
+
+/// The kinds of some expressions.
+pub(crate) fn kinds(parts: &[Expr]) -> Vec<ValueKind> {
+    parts.iter().map(|part| part.kind).collect()
 }
 
 /// Makes one expression of two.

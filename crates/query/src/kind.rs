@@ -16,6 +16,8 @@ pub(crate) enum ValueKind {
     Date,
     /// Microseconds.
     Timestamp,
+    /// How long it is from one moment to another, in microseconds. No column of a table or an answer is of this kind.
+    Span,
     /// So many bytes.
     Text(u16),
 }
@@ -63,7 +65,17 @@ impl ValueKind {
             ValueKind::Number { least, most, .. } => Some((least, most)),
             ValueKind::Date => Type::Date.range(),
             ValueKind::Timestamp => Type::Timestamp.range(),
+            // From any moment to any other.
+            ValueKind::Span => Some((-(1 << 64), 1 << 64)),
             ValueKind::Text(_) => None,
+        }
+    }
+
+    /// Whether it holds all numbers of another kind.
+    pub(crate) fn holds(self, other: Self) -> bool {
+        match (self.range(), other.range()) {
+            (Some((least, most)), Some((low, high))) => least <= low && high <= most,
+            _ => false,
         }
     }
 
@@ -103,6 +115,11 @@ impl ValueKind {
             ValueKind::Date => Type::Date,
             ValueKind::Timestamp => Type::Timestamp,
             ValueKind::Text(bytes) => Type::Char(bytes),
+            // No answer has one.
+            ValueKind::Span => Type::Decimal {
+                precision: 38,
+                scale: 6,
+            },
             ValueKind::Number { least, most, scale } => {
                 let fits = |signed, bits| {
                     let kind = Type::Int { signed, bits };
@@ -138,6 +155,7 @@ impl ValueKind {
             ValueKind::Number { .. } => "a number",
             ValueKind::Date => "a date",
             ValueKind::Timestamp => "a timestamp",
+            ValueKind::Span => "an interval",
             ValueKind::Text(_) => "text",
         }
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod call;
 mod error;
 mod explain;
 mod expr;

@@ -6,8 +6,8 @@ use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_tables::{Field, Table};
 
-use crate::error::Result;
-use crate::expr::Node;
+use crate::error::{Error, Result};
+use crate::expr::{Node, ValueKind};
 use crate::groups::large_groups;
 use crate::local::{self, OwnTables};
 use crate::plan::Planner;
@@ -56,6 +56,13 @@ impl Query {
             large_groups(&mut resolved.relation, schema.answer.min_group)?;
         }
         let columns = &resolved.relation.columns;
+        if let Some(column) = columns.iter().find(|column| column.kind == ValueKind::Span) {
+            let what = format!(
+                "column {} is an interval, which no answer can have; write EXTRACT(EPOCH FROM …), which is a number of seconds",
+                column.name
+            );
+            return Err(Error::query(resolved.relation.at, what));
+        }
         let field = |column: &Info| Field {
             name: column.name.clone(),
             kind: column.kind.to_type(),

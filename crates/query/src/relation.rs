@@ -1,7 +1,9 @@
 //! A query as operations on relations, before it is decided where each is done.
 
+use std::ops::Range;
+
 use crate::error::Place;
-use crate::expr::{Expr, ValueKind};
+use crate::expr::{Expr, Node, ValueKind};
 use crate::schema::{MAX_ROWS, Schema};
 
 /// A column of a relation.
@@ -60,8 +62,8 @@ pub(crate) enum Operation {
         aggregates: Vec<Aggregate>,
         grouped: bool,
     },
-    /// The first rows in an order.
-    First(Box<Relation>, Vec<Order>, usize),
+    /// Some rows in an order, from one place up to another.
+    First(Box<Relation>, Vec<Order>, Range<usize>),
 }
 
 #[derive(Clone, Debug)]
@@ -77,6 +79,25 @@ impl Relation {
     pub(crate) fn all(&self) -> Vec<Expr> {
         let column = |(at, info): (usize, &Info)| Expr::column(at, info.kind, info.nullable);
         self.columns.iter().enumerate().map(column).collect()
+    }
+
+    /// Whether a column is nothing but NULL as it is written, which has no type of its own.
+    pub(crate) fn is_null(&self, column: usize) -> bool {
+        match &self.operation {
+            Operation::Project(input, exprs) => match exprs[column].node {
+                Node::Null => true,
+                Node::Column(column) => input.is_null(column),
+                _ => false,
+            },
+            Operation::Filter(input, _) | Operation::First(input, ..) => input.is_null(column),
+            Operation::Union(inputs) => inputs.iter().all(|input| input.is_null(column)),
+            Operation::Group { input, keys, .. } => match keys.get(column).map(|key| &key.node) {
+                Some(Node::Null) => true,
+                Some(Node::Column(column)) => input.is_null(*column),
+                _ => false,
+            },
+            Operation::Scan(_) | Operation::Inner(..) | Operation::Left { .. } => false,
+        }
     }
 
     /// How many tables it is of, those that come several times counted as often.
@@ -117,7 +138,10 @@ impl Relation {
                 .fold(0, u64::saturating_add),
             Operation::Group { grouped: false, .. } => 1,
             Operation::Group { input, .. } => input.most_rows(schema),
-            Operation::First(input, _, limit) => input.most_rows(schema).min(*limit as u64),
+            Operation::First(input, _, rows) => {
+                let most = input.most_rows(schema).min(rows.end as u64);
+                most.saturating_sub(rows.start as u64)
+            }
         };
         rows.min(MAX_ROWS as u64)
     }

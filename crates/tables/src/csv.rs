@@ -31,6 +31,9 @@ pub(crate) fn read(source: impl Read, fields: &[Field], max_rows: usize) -> Resu
         }
         problem => problem,
     })?;
+    if header.len() == 1 {
+        records.take_blank_lines();
+    }
     let mut columns: Vec<Builder> = fields.iter().map(Builder::new).collect();
     let mut rows = 0;
     while let Some(record) = records.next().map_err(broken(Some(rows + 1)))? {
@@ -46,13 +49,15 @@ pub(crate) fn read(source: impl Read, fields: &[Field], max_rows: usize) -> Resu
             return Err(broken(Some(row))((record.line, problem)));
         }
         for ((field, column), &place) in fields.iter().zip(&mut columns).zip(&places) {
-            push(field.kind, column, &record.get(place)).map_err(|problem| Fault {
-                place: Place {
-                    row: Some(row),
-                    line: Some(record.line),
-                    column: Some(header[place].clone()),
-                },
-                problem,
+            push(field.kind, column, &record.get(place), record.is_quoted(place)).map_err(|problem| {
+                Fault {
+                    place: Place {
+                        row: Some(row),
+                        line: Some(record.line),
+                        column: Some(header[place].clone()),
+                    },
+                    problem,
+                }
             })?;
         }
         rows = row;
@@ -84,9 +89,9 @@ fn has(header: &[String], name: &str) -> bool {
         .any(|there| there.to_lowercase() == name.to_lowercase())
 }
 
-fn push(kind: Type, column: &mut Builder, cell: &[u8]) -> Result<(), Problem> {
+fn push(kind: Type, column: &mut Builder, cell: &[u8], quoted: bool) -> Result<(), Problem> {
     match kind {
-        Type::Char(_) if cell.is_empty() => column.null(),
+        Type::Char(_) if cell.is_empty() && !quoted => column.null(),
         Type::Char(_) => column.text(cell),
         _ => match parse(kind, cell)? {
             Some(number) => column.number(number),
@@ -116,13 +121,8 @@ pub(crate) fn write(table: &Table, target: &mut impl Write) -> Result<(), Fault>
     Ok(())
 }
 
-/// Writes a line of cells, with whether each is null. Text that is empty but there is quoted, and so is the null of a table with one column:
-/// a blank line is no row.
-fn line<'a>(
-    cells: impl ExactSizeIterator<Item = (&'a [u8], bool)>,
-    target: &mut impl Write,
-) -> Result<(), Fault> {
-    let alone = cells.len() == 1;
+/// Writes a line of cells, with whether each is null. Text that is empty but there is quoted. The null of a table with one column is a blank line.
+fn line<'a>(cells: impl Iterator<Item = (&'a [u8], bool)>, target: &mut impl Write) -> Result<(), Fault> {
     let write = || -> io::Result<()> {
         for (place, (cell, null)) in cells.enumerate() {
             if place > 0 {
@@ -131,7 +131,7 @@ fn line<'a>(
             let special = cell
                 .iter()
                 .any(|byte| matches!(byte, b',' | b'"' | b'\r' | b'\n'));
-            if special || cell.is_empty() && (alone || !null) {
+            if special || cell.is_empty() && !null {
                 target.write_all(b"\"")?;
                 for (place, piece) in cell.split(|&byte| byte == b'"').enumerate() {
                     target.write_all(if place > 0 { b"\"\"" } else { b"" })?;

@@ -134,6 +134,11 @@ pub enum Problem {
     /// A day or time has the right form, but no calendar or clock has it.
     #[error("is not a valid {0}: there is no such day or time")]
     Calendar(Type),
+    /// A moment is in a column of days, and is not the beginning of one.
+    #[error(
+        "has a time of day, but is declared date; declare timestamp, and write CAST(… AS date) in the query"
+    )]
+    NotMidnight,
     /// A text is too long.
     #[error("is longer than {0} bytes, the most that char({0}) holds; shorten it, or declare a longer type")]
     TooLong(u16),
@@ -153,7 +158,7 @@ pub enum Problem {
     },
     /// A column is compressed in a way that is not read.
     #[error(
-        "is compressed with {0}, which is not supported; write the file with snappy, zstd or no compression"
+        "is compressed with {0}, which is not supported; write the file with snappy, zstd, gzip, brotli, lz4_raw or no compression"
     )]
     Codec(&'static str),
     /// A Parquet file is encrypted.
@@ -262,7 +267,9 @@ fn hint(kind: Type) -> String {
             }
         }
         Type::Date => "it as 2024-01-31".into(),
-        Type::Timestamp => "it as 2024-01-31 12:30:00, in UTC".into(),
+        Type::Timestamp => {
+            "it as 2024-01-31 12:30:00 in UTC, or with an offset such as +02:00 at the end".into()
+        }
         Type::Char(_) => "text".into(),
     }
 }

@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
+
 use crate::error::{Error, Fault, Problem};
 use crate::table::{Column, Field, Table, Values};
 use crate::text::{shown, text_of};
@@ -13,25 +15,33 @@ use crate::{csv, parquet};
 /// What a Parquet file begins and ends with.
 const PARQUET: [u8; 4] = *b"PAR1";
 
+/// What a gzip file begins with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// Reads the columns `fields` of the file at `path`, which has at most `max_rows` rows. The file is Parquet if its name ends in `.parquet`, or
-/// if it begins and ends as Parquet files do. Otherwise it is CSV with a header.
+/// if it begins and ends as Parquet files do. Otherwise it is CSV with a header, which may be compressed with gzip.
 ///
 /// A column is found by its name. If no column has exactly that name, capitals do not count. Other columns are not looked at.
 ///
 /// In CSV:
-/// - An empty cell is null, with quotes or without, so an empty text is null too. Blanks alone are null as well, except in a text.
+/// - An empty cell is null; in a column of text, only one without quotes: two quotes are the empty text. Blanks alone are null as well, except in a
+///   text.
 /// - Blanks around a number, bool, date or timestamp do not count. Text is taken as it is.
 /// - A bool is `true`, `t`, `yes` or `1`, or `false`, `f`, `no` or `0`. Capitals do not count.
-/// - A decimal may have fewer places than its type. It may have more if these are zeros.
-/// - A date is `2024-01-31`. A timestamp is `2024-01-31 12:30:00.123456` and in UTC. The seconds or their fraction may be left out, `T` may
-///   stand for the blank, and `Z` or `+00:00` may stand at the end.
-/// - Lines end in LF or CR LF. Blank lines are no rows. A byte order mark at the beginning is skipped.
+/// - A number may have fewer places than its type, more if these are zeros, and an exponent: `1.5e3`.
+/// - A date is `2024-01-31`, or the beginning of that day as a timestamp.
+/// - A timestamp is `2024-01-31 12:30:00.123456`. The seconds, their fraction, or the time may be left out, and `T` may stand for the blank. At the
+///   end may stand `Z`, `UTC`, or an offset such as `+02:00`, `+0200` or `+02`; without any of these it is in UTC.
+/// - Lines end in LF or CR LF. A blank line is a row of nulls in a file with one column, and no row in others. A byte order mark at the beginning is
+///   skipped.
 ///
 /// In Parquet:
 /// - Integers of all widths are read as integers, and so are decimals without places.
 /// - Decimals of all sizes and scales are read as decimals. Integers are, if the type has no places.
 /// - Timestamps of all units are read, in UTC if the file names no zone.
-/// - Dates, bools and strings are read as such. Floating-point numbers are not read as anything.
+/// - Dates, bools and strings are read as such. Dates are also read as timestamps, and timestamps at midnight as dates.
+/// - UUIDs are read as text of 36 bytes.
+/// - Floating-point numbers are read as integers, if they are whole and no larger than such numbers hold exactly.
 ///
 /// Text is UTF-8 without zero bytes.
 ///
@@ -52,6 +62,9 @@ pub fn read_open(mut file: File, path: &Path, fields: &[Field], max_rows: usize)
             ends_in(path, "parquet") || looks_like_parquet(&mut file).map_err(Problem::Unreadable)?;
         match is_parquet {
             true => parquet::read(&file, fields, max_rows),
+            false if is_gzip(&mut file).map_err(Problem::Unreadable)? => {
+                csv::read(MultiGzDecoder::new(&file), fields, max_rows)
+            }
             false => csv::read(&file, fields, max_rows),
         }
     };
@@ -69,7 +82,7 @@ pub fn read_csv(source: impl Read, name: &str, fields: &[Field], max_rows: usize
 /// Writes a table to a new file at `path`, which ends in `.csv` or `.parquet`. Either the whole file is written or none. It replaces a regular
 /// file that was there before. On Unix only the owner may read it (mode 0600).
 ///
-/// In CSV, a null is an empty cell, and an empty text is two quotes; [`read`] takes both for null. In Parquet, columns have types that Arrow has
+/// In CSV, a null is an empty cell, and an empty text is two quotes, as [`read`] takes them. In Parquet, columns have types that Arrow has
 /// too, and are compressed with snappy.
 ///
 /// Text that is no UTF-8, or has zero bytes in it, is written with these bytes replaced: an owner that cheats may have given it. How many cells
@@ -155,6 +168,13 @@ fn looks_like_parquet(file: &mut File) -> io::Result<bool> {
     file.read_exact(&mut last)?;
     file.rewind()?;
     Ok(first == PARQUET && last == PARQUET)
+}
+
+fn is_gzip(file: &mut File) -> io::Result<bool> {
+    let mut first = Vec::new();
+    (&mut *file).take(GZIP.len() as u64).read_to_end(&mut first)?;
+    file.rewind()?;
+    Ok(first == GZIP)
 }
 
 /// Whether the table holds what its fields allow, text aside.

@@ -17,7 +17,7 @@ const CHUNK: usize = 1 << 18;
 /// What is read of a file, as records with fields.
 ///
 /// Fields are between commas, records between line ends, LF or CR LF. A field that begins with a quote goes on to the next single quote;
-/// two quotes in it stand for one. Quotes elsewhere stand for themselves. Blank lines are no records.
+/// two quotes in it stand for one. Quotes elsewhere stand for themselves. Blank lines are no records, unless [`Records::take_blank_lines`] says so.
 pub(crate) struct Records<R> {
     source: R,
     buffer: Vec<u8>,
@@ -28,6 +28,8 @@ pub(crate) struct Records<R> {
     /// The line on which the next record begins, from 1.
     line: usize,
     fields: Vec<Span>,
+    /// Whether a blank line is a record with one empty field.
+    blank_lines: bool,
 }
 
 /// A field: a piece of the buffer.
@@ -35,6 +37,8 @@ pub(crate) struct Records<R> {
 struct Span {
     from: usize,
     to: usize,
+    /// Whether it has quotes around it.
+    quoted: bool,
     /// Whether two quotes stand for one in it.
     doubled: bool,
 }
@@ -51,9 +55,16 @@ impl<'a> Record<'a> {
         self.fields.len()
     }
 
+    /// Whether the field in this place has quotes around it.
+    pub(crate) fn is_quoted(&self, place: usize) -> bool {
+        self.fields[place].quoted
+    }
+
     /// The field in this place.
     pub(crate) fn get(&self, place: usize) -> Cow<'a, [u8]> {
-        let Span { from, to, doubled } = self.fields[place];
+        let Span {
+            from, to, doubled, ..
+        } = self.fields[place];
         let bytes = &self.buffer[from..to];
         if !doubled {
             return Cow::Borrowed(bytes);
@@ -90,7 +101,13 @@ impl<R: Read> Records<R> {
             ended: false,
             line: 1,
             fields: Vec::new(),
+            blank_lines: false,
         }
+    }
+
+    /// From now on a blank line is a record: in a file with one column it is a row whose cell is empty.
+    pub(crate) fn take_blank_lines(&mut self) {
+        self.blank_lines = true;
     }
 
     /// The next record, if there is one.
@@ -111,8 +128,8 @@ impl<R: Read> Records<R> {
                             .count(),
                         false => 1,
                     };
-                    if matches!(self.fields[..], [Span { from: start, to, .. }] if start == to && start == from)
-                    {
+                    let blank = matches!(self.fields[..], [Span { from: start, to, .. }] if start == to && start == from);
+                    if blank && !self.blank_lines {
                         continue;
                     }
                     return Ok(Some(Record {
@@ -189,6 +206,7 @@ fn unquoted(bytes: &[u8], from: usize) -> (Span, usize) {
         Span {
             from,
             to,
+            quoted: false,
             doubled: false,
         },
         to,
@@ -209,6 +227,7 @@ fn quoted(bytes: &[u8], from: usize, ended: bool) -> Result<Option<(Span, usize)
                     Span {
                         from: from + 1,
                         to: at - 1,
+                        quoted: true,
                         doubled,
                     },
                     at,

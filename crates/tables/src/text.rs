@@ -64,6 +64,13 @@ pub(crate) fn places(kind: Type) -> usize {
     }
 }
 
+/// The number that stands for a value of this type, as CSV files have it; nothing if the text is no such value.
+pub fn parse_value(kind: Type, text: &str) -> Option<i128> {
+    let (least, most) = kind.range()?;
+    let number = parse(kind, text.as_bytes()).ok()??;
+    (least..=most).contains(&number).then_some(number)
+}
+
 /// Reads what is no text. Blanks around it do not count; nothing is null. That it is in the range of its type is left to the caller.
 pub(crate) fn parse(kind: Type, text: &[u8]) -> Result<Option<i128>, Problem> {
     let text = text.trim_ascii();
@@ -72,9 +79,9 @@ pub(crate) fn parse(kind: Type, text: &[u8]) -> Result<Option<i128>, Problem> {
     }
     let number = match kind {
         Type::Bool => truth(text),
-        Type::Int { .. } => decimal(text, None),
-        Type::Decimal { scale, .. } => decimal(text, Some(scale)),
-        Type::Date => time::date(text).map(i128::from),
+        Type::Int { .. } => decimal(text, 0),
+        Type::Decimal { scale, .. } => decimal(text, scale),
+        Type::Date => time::date_or_midnight(text).map(i128::from),
         Type::Timestamp => time::timestamp(text).map(i128::from),
         Type::Char(_) => Err(Wrong::Form),
     };
@@ -83,6 +90,7 @@ pub(crate) fn parse(kind: Type, text: &[u8]) -> Result<Option<i128>, Problem> {
         Wrong::Calendar => Problem::Calendar(kind),
         Wrong::Places => Problem::Places(kind),
         Wrong::Range => Problem::Range(kind),
+        Wrong::Time => Problem::NotMidnight,
     })
 }
 
@@ -99,8 +107,51 @@ fn truth(text: &[u8]) -> Result<i128, Wrong> {
     }
 }
 
-/// Reads digits with an optional sign and, if a scale is given, an optional point, as a whole number of the last place.
-fn decimal(text: &[u8], scale: Option<u8>) -> Result<i128, Wrong> {
+/// The furthest that an exponent may move the point.
+const MAX_EXPONENT: i32 = 400;
+
+/// Reads digits with an optional sign, point and exponent, as a whole number of the last of `scale` places.
+fn decimal(text: &[u8], scale: u8) -> Result<i128, Wrong> {
+    match text.iter().position(|byte| matches!(byte, b'e' | b'E')) {
+        None => plain(text, scale),
+        Some(at) => plain(
+            &without_exponent(&text[..at], &text[at + 1..]).ok_or(Wrong::Form)?,
+            scale,
+        ),
+    }
+}
+
+/// A number whose point is moved to where its exponent says; nothing if one of them is no number.
+fn without_exponent(number: &[u8], exponent: &[u8]) -> Option<Vec<u8>> {
+    let exponent: i32 = std::str::from_utf8(exponent).ok()?.parse().ok()?;
+    let exponent = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);
+    let sign = number
+        .iter()
+        .take_while(|byte| matches!(byte, b'+' | b'-'))
+        .count();
+    let (sign, number) = number.split_at(sign);
+    let point = number
+        .iter()
+        .position(|&byte| byte == b'.')
+        .unwrap_or(number.len());
+    let mut digits: Vec<u8> = number.to_vec();
+    if point < digits.len() {
+        digits.remove(point);
+    }
+    if digits.is_empty() {
+        return None;
+    }
+    let point = i32::try_from(point).ok()? + exponent;
+    let before = usize::try_from(-point).unwrap_or(0);
+    digits.splice(0..0, std::iter::repeat_n(b'0', before));
+    let point = usize::try_from(point).unwrap_or(0);
+    digits.resize(digits.len().max(point), b'0');
+    digits.insert(point, b'.');
+    Some([sign, &digits].concat())
+}
+
+/// Reads digits with an optional sign and point.
+fn plain(text: &[u8], scale: u8) -> Result<i128, Wrong> {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
         [b'+', digits @ ..] => (false, digits),
@@ -112,7 +163,7 @@ fn decimal(text: &[u8], scale: Option<u8>) -> Result<i128, Wrong> {
         match byte {
             b'0'..=b'9' => {
                 any = true;
-                match point && Some(places) == scale {
+                match point && places == scale {
                     true => finer |= byte != b'0',
                     false => {
                         places += u8::from(point);
@@ -120,7 +171,7 @@ fn decimal(text: &[u8], scale: Option<u8>) -> Result<i128, Wrong> {
                     }
                 }
             }
-            b'.' if !point && scale.is_some() => point = true,
+            b'.' if !point => point = true,
             _ => return Err(Wrong::Form),
         }
     }
@@ -130,7 +181,7 @@ fn decimal(text: &[u8], scale: Option<u8>) -> Result<i128, Wrong> {
     if finer {
         return Err(Wrong::Places);
     }
-    let fill = ten_to(scale.unwrap_or(0) - places);
+    let fill = ten_to(scale - places);
     let value = value
         .total()
         .and_then(|value| value.checked_mul(fill))

@@ -16,6 +16,8 @@ pub(crate) enum Wrong {
     Places,
     /// It is too far from 1970.
     Range,
+    /// It is a moment where a day is asked for.
+    Time,
 }
 
 /// Days of 400 years, after which the calendar begins anew.
@@ -61,8 +63,8 @@ pub fn parse_date(text: &str) -> Option<i32> {
     date(text.as_bytes()).ok()
 }
 
-/// Reads a moment in UTC, as microseconds since 1970: a day as [`parse_date`] takes it, a blank or T, HH:MM, and if wanted :SS, a point
-/// with up to six places, and Z or +00:00 at the end.
+/// Reads a moment, as microseconds since 1970 in UTC: a day as [`parse_date`] takes it, and if wanted a blank or T, HH:MM, :SS, a point with up to
+/// six places, and at the end Z, UTC, or how far it is ahead of UTC: +02:00, +0200 or +02. Without that it is in UTC.
 pub fn parse_timestamp(text: &str) -> Option<i64> {
     timestamp(text.as_bytes()).ok()
 }
@@ -124,16 +126,27 @@ fn digit_of(byte: u8) -> Option<u32> {
     byte.is_ascii_digit().then(|| u32::from(byte - b'0'))
 }
 
+/// What stands for UTC at the end of a moment.
+const UTC: [&[u8]; 4] = [b"Z", b"z", b" UTC", b" GMT"];
+
+/// A day of a column of days, which may also be written as the moment at which it begins.
+pub(crate) fn date_or_midnight(text: &[u8]) -> Result<i32, Wrong> {
+    match date(text) {
+        Err(Wrong::Form) => match timestamp(text)? {
+            micros if micros % MICROS_A_DAY == 0 => Ok((micros / MICROS_A_DAY) as i32),
+            _ => Err(Wrong::Time),
+        },
+        found => found,
+    }
+}
+
 pub(crate) fn timestamp(text: &[u8]) -> Result<i64, Wrong> {
-    let text = [&b"Z"[..], b"+00:00"]
-        .iter()
-        .find_map(|zone| text.strip_suffix(*zone))
-        .unwrap_or(text);
-    let middle = text
-        .iter()
-        .position(|byte| matches!(byte, b' ' | b'T'))
-        .ok_or(Wrong::Form)?;
+    let Some(middle) = text.iter().position(|byte| matches!(byte, b' ' | b'T')) else {
+        let day = i64::from(date(text)?);
+        return day.checked_mul(MICROS_A_DAY).ok_or(Wrong::Range);
+    };
     let (day, time) = (&text[..middle], &text[middle + 1..]);
+    let (time, offset) = zone(time)?;
     let digit = |byte: u8| digit_of(byte).ok_or(Wrong::Form);
     let pair = |tens: u8, ones: u8| Ok(10 * digit(tens)? + digit(ones)?);
     let (hours, minutes, seconds, fraction) = match *time {
@@ -161,7 +174,31 @@ pub(crate) fn timestamp(text: &[u8]) -> Result<i64, Wrong> {
         return Err(Wrong::Places);
     }
     // The first moment that 64 bits hold is on a day that begins before it.
-    let seconds = i128::from(3600 * hours + 60 * minutes + seconds);
+    let seconds = i128::from(3600 * hours + 60 * minutes + seconds) - i128::from(offset);
     let whole = i128::from(day) * i128::from(MICROS_A_DAY) + seconds * i128::from(MICROS_A_SECOND);
     i64::try_from(whole + i128::from(micros)).map_err(|_| Wrong::Range)
+}
+
+/// A time without the zone at its end, and how many seconds that is ahead of UTC.
+fn zone(time: &[u8]) -> Result<(&[u8], i32), Wrong> {
+    if let Some(time) = UTC.iter().find_map(|zone| time.strip_suffix(*zone)) {
+        return Ok((time, 0));
+    }
+    let Some(at) = time.iter().position(|byte| matches!(byte, b'+' | b'-')) else {
+        return Ok((time, 0));
+    };
+    let (time, offset) = time.split_at(at);
+    let pair = |tens: u8, ones: u8| Some(10 * digit_of(tens)? + digit_of(ones)?);
+    let (hours, minutes) = match *offset {
+        [_, h1, h2] => (pair(h1, h2), Some(0)),
+        [_, h1, h2, m1, m2] | [_, h1, h2, b':', m1, m2] => (pair(h1, h2), pair(m1, m2)),
+        _ => return Err(Wrong::Form),
+    };
+    match (hours, minutes) {
+        (Some(hours @ 0..=23), Some(minutes @ 0..=59)) => {
+            let ahead = (3600 * hours + 60 * minutes) as i32;
+            Ok((time, if offset[0] == b'-' { -ahead } else { ahead }))
+        }
+        _ => Err(Wrong::Form),
+    }
 }

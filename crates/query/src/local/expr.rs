@@ -3,13 +3,13 @@
 use cenote_tables::ten_to;
 
 use super::column::{Column, Values};
-use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, guarded};
 
 /// A calculation overflowed or divided by zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failed;
 
-type Result<T> = std::result::Result<T, Failed>;
+pub(super) type Result<T> = std::result::Result<T, Failed>;
 
 /// The values of `expr` for `rows` rows. Nothing goes wrong where `active` is false.
 pub(crate) fn evaluate(
@@ -28,14 +28,14 @@ pub(crate) fn evaluate(
 
 /// The rows that expressions are of, and where nothing goes wrong.
 #[derive(Clone, Copy)]
-struct Input<'a> {
+pub(super) struct Input<'a> {
     columns: &'a [Column],
-    rows: usize,
-    active: Option<&'a [bool]>,
+    pub(super) rows: usize,
+    pub(super) active: Option<&'a [bool]>,
 }
 
 impl Input<'_> {
-    fn evaluate(self, expr: &Expr) -> Result<Column> {
+    pub(super) fn evaluate(self, expr: &Expr) -> Result<Column> {
         match &expr.node {
             Node::Column(column) => Ok(self.columns[*column].clone()),
             Node::Number(value) => Ok(full(Values::Numbers(vec![*value; self.rows]))),
@@ -47,14 +47,16 @@ impl Input<'_> {
             }
             Node::Null => Ok(self.nulls(expr.kind)),
             Node::As(part) => self.converted(part, expr.kind),
+            Node::Within(part) => self.within(part, expr.kind),
+            Node::Call(call, _, parts) => self.called(*call, parts, expr.kind),
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, x, y),
             Node::Compare(comparison, x, y) => compared(*comparison, &self.evaluate(x)?, &self.evaluate(y)?),
-            Node::And(x, y) => self.both(x, y, |x, y| match (x, y) {
+            Node::And(x, y) => self.both(x, y, false, |x, y| match (x, y) {
                 (Some(false), _) | (_, Some(false)) => Some(false),
                 (Some(true), Some(true)) => Some(true),
                 _ => None,
             }),
-            Node::Or(x, y) => self.both(x, y, |x, y| match (x, y) {
+            Node::Or(x, y) => self.both(x, y, true, |x, y| match (x, y) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
                 _ => None,
@@ -120,6 +122,18 @@ impl Input<'_> {
         Ok(Column { values, nulls })
     }
 
+    fn within(self, part: &Expr, kind: ValueKind) -> Result<Column> {
+        let column = self.evaluate(part)?;
+        let (least, most) = kind.range().ok_or(Failed)?;
+        let numbers = numbers(&column).iter().enumerate();
+        for (row, number) in numbers {
+            if !(least..=most).contains(number) && matters(row, column.nulls.as_deref(), self.active) {
+                return Err(Failed);
+            }
+        }
+        Ok(column)
+    }
+
     fn arithmetic(self, operation: Arithmetic, x: &Expr, y: &Expr) -> Result<Column> {
         let (x, y) = (self.evaluate(x)?, self.evaluate(y)?);
         let nulls = either(&x.nulls, &y.nulls);
@@ -137,13 +151,27 @@ impl Input<'_> {
         })
     }
 
+    /// Two conditions together. Where the first that cannot fail is `decisive`, nothing goes wrong in the other.
     fn both(
         self,
         x: &Expr,
         y: &Expr,
+        decisive: bool,
         combine: impl Fn(Option<bool>, Option<bool>) -> Option<bool>,
     ) -> Result<Column> {
-        Ok(both(self.rows, &self.evaluate(x)?, &self.evaluate(y)?, combine))
+        let (first, second) = guarded(x, y);
+        let guard = self.evaluate(first)?;
+        let other = match second.may_fail() {
+            false => self.evaluate(second)?,
+            true => {
+                let decides = |row: usize| !guard.is_null(row) && (numbers(&guard)[row] == 1) == decisive;
+                let matters = |row: usize| self.active.is_none_or(|active| active[row]) && !decides(row);
+                let active: Vec<bool> = (0..self.rows).map(matters).collect();
+                let active = Some(&active[..]);
+                Input { active, ..self }.evaluate(second)?
+            }
+        };
+        Ok(both(self.rows, &guard, &other, combine))
     }
 
     fn chosen(self, condition: &Expr, yes: &Expr, no: &Expr) -> Result<Column> {
@@ -208,7 +236,7 @@ fn calculated(operation: Arithmetic, x: i128, y: i128) -> Option<i128> {
     }
 }
 
-fn matters(row: usize, nulls: Option<&[bool]>, active: Option<&[bool]>) -> bool {
+pub(super) fn matters(row: usize, nulls: Option<&[bool]>, active: Option<&[bool]>) -> bool {
     nulls.is_none_or(|nulls| !nulls[row]) && active.is_none_or(|active| active[row])
 }
 
@@ -227,7 +255,7 @@ fn holds(comparison: Comparison, order: std::cmp::Ordering) -> i128 {
     }
 }
 
-fn full(values: Values) -> Column {
+pub(super) fn full(values: Values) -> Column {
     Column { values, nulls: None }
 }
 
@@ -252,7 +280,7 @@ fn numbers(column: &Column) -> &[i128] {
     }
 }
 
-fn text_width(kind: ValueKind) -> u16 {
+pub(super) fn text_width(kind: ValueKind) -> u16 {
     match kind {
         ValueKind::Text(width) => width,
         _ => 1,
@@ -264,7 +292,7 @@ fn padded(text: &[u8], width: usize) -> impl Iterator<Item = u8> {
     text.iter().copied().chain(std::iter::repeat_n(0, missing))
 }
 
-fn either(x: &Option<Vec<bool>>, y: &Option<Vec<bool>>) -> Option<Vec<bool>> {
+pub(super) fn either(x: &Option<Vec<bool>>, y: &Option<Vec<bool>>) -> Option<Vec<bool>> {
     match (x, y) {
         (None, None) => None,
         (Some(nulls), None) | (None, Some(nulls)) => Some(nulls.clone()),

@@ -1,5 +1,6 @@
 //! What a party does with its own rows, in the clear, some of them at a time.
 
+mod call;
 mod check;
 pub(crate) mod column;
 mod expr;
@@ -13,7 +14,8 @@ use cenote_tables::{Column as TableColumn, Table};
 
 pub(crate) use self::check::check;
 use self::column::Column;
-use self::expr::{evaluate, truths};
+pub(crate) use self::expr::evaluate;
+use self::expr::truths;
 use self::group::Groups;
 use self::rows::Rows;
 pub(crate) use self::rows::{AllRows, compare};
@@ -60,11 +62,16 @@ impl OwnTables<'_> {
             Step::Join(join) => self.joined(join, each),
             Step::Union(inputs) => inputs.iter().try_for_each(|input| self.each(input, each)),
             Step::Group { .. } => each(self.grouped(physical)?),
-            Step::First { input, order, count } => {
+            Step::First {
+                input,
+                order,
+                rows: kept,
+            } => {
                 let rows = self.all_rows(input)?;
                 let mut places: Vec<usize> = (0..rows.count).collect();
                 places.sort_by(|&one, &other| compare(&rows.columns, order, one, other));
-                places.truncate(*count);
+                places.truncate(kept.end);
+                places.drain(..kept.start.min(places.len()));
                 self.pieces(places.len(), |part| each(rows.at(&places[part])))
             }
             Step::Share(..) | Step::Paired(_) | Step::Verify { .. } => {
@@ -206,7 +213,7 @@ impl OwnTables<'_> {
     fn failed(&self, physical: &Physical) -> Error {
         Error::rows(
             &self.names(physical),
-            "a calculation of the query overflows or divides by zero on its rows",
+            "on its rows a calculation of the query overflows, divides by zero, or has a text that is too long, or not of the type to which it is cast",
         )
     }
 

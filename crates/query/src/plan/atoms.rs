@@ -41,19 +41,19 @@ impl Planner<'_> {
         }))
     }
 
-    /// Adds the largest parts of an expression that are of one input alone to what is wanted of that input; only columns where `whole` says so, or
-    /// where more might go wrong.
+    /// Adds the largest parts of an expression that are of one input alone to what is wanted of that input: columns, what `whole` allows unless more
+    /// might go wrong then, and functions without a circuit that it allows.
     pub(super) fn atoms(
         &self,
         expr: &Expr,
-        (input_of, whole): (&impl Fn(usize) -> usize, &impl Fn(usize) -> bool),
+        (input_of, whole): (&impl Fn(usize) -> usize, &impl Fn(usize, &Expr) -> bool),
         into: &mut [Vec<Expr>],
         at: Option<Place>,
     ) -> Result<()> {
         let is_column = matches!(expr.node, Node::Column(_));
         match of_inputs(expr, input_of)[..] {
             [] => Ok(()),
-            [input] if is_column || (whole(input) && !expr.may_fail()) => {
+            [input] if is_column || (whole(input, expr) && (expr.is_call() || !expr.is_fragile())) => {
                 self.add(&mut into[input], expr.clone(), at).map(drop)
             }
             _ => expr
@@ -83,12 +83,8 @@ pub(super) fn of_inputs(expr: &Expr, input_of: &impl Fn(usize) -> usize) -> Vec<
 
 /// An expression over columns that are what `places` says.
 fn placed(expr: &Expr, places: &[Placed]) -> Expr {
-    if let Some((at, _)) = places.iter().find(|(_, known)| **known == *expr) {
-        return Expr::column(*at, expr.kind, expr.nullable);
-    }
-    Expr {
-        node: expr.node.with_parts(&|part| placed(part, places)),
-        kind: expr.kind,
-        nullable: expr.nullable,
-    }
+    expr.placed(&|part| {
+        let (at, _) = places.iter().find(|(_, known)| **known == *part)?;
+        Some(Expr::column(*at, part.kind, part.nullable))
+    })
 }

@@ -1,9 +1,11 @@
 //! Steps that put the rows of other steps together, or keep the first of them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::physical::{Column, Facts, Join, Ordered, Physical, Step, values};
 use crate::error::{Error, Place, Result};
+use crate::expr::Expr;
 use crate::relation::Order;
 use crate::schema::MAX_ROWS;
 
@@ -110,8 +112,13 @@ pub(super) fn union(inputs: Vec<Physical>, at: Option<Place>) -> Result<Physical
     })
 }
 
-/// The first `count` rows by the columns after the first `told`, which are the columns that remain.
-pub(super) fn first(input: Physical, told: usize, order: &[Order], count: usize) -> Physical {
+/// The rows in these places by the columns after the first `told`, which are the columns that remain.
+pub(super) fn first(input: Physical, told: usize, order: &[Order], rows: Range<usize>) -> Physical {
+    // A step has a row at least, which need not count.
+    let (input, rows) = match rows.start < input.rows {
+        true => (input, rows),
+        false => (input.filter(Expr::bool(false)), 0..1),
+    };
     let by = order.iter().enumerate().map(|(at, order)| Ordered {
         column: told + at,
         descending: order.descending,
@@ -127,13 +134,13 @@ pub(super) fn first(input: Physical, told: usize, order: &[Order], count: usize)
     let all = input.all();
     Physical {
         columns: input.columns.clone(),
-        rows: input.rows.min(count),
+        rows: input.rows.min(rows.end) - rows.start,
         owner: input.owner,
         facts: input.facts.clone(),
         step: Arc::new(Step::First {
             input: Box::new(input),
             order,
-            count,
+            rows,
         }),
     }
     .project(all[..told].to_vec())

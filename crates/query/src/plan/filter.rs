@@ -1,10 +1,12 @@
 //! Conditions: each is asked as early as it can be.
 
+use std::cell::RefCell;
+
 use super::combine::union;
 use super::physical::Physical;
 use super::planner::Planner;
 use crate::error::Result;
-use crate::expr::Expr;
+use crate::expr::{Expr, Node};
 use crate::relation::{Operation, Relation};
 
 impl Planner<'_> {
@@ -68,42 +70,36 @@ impl Planner<'_> {
             return self.plan(input, wanted);
         };
         self.work.keep(wanted, input.at)?;
-        let parts = wanted.iter().chain([&condition]).filter(|expr| expr.may_fail());
+        // What may go wrong is computed of rows that are kept only. What has no circuit cannot wait for that, unless one party does all of it.
+        let alone = self.is_of_one(input);
+        let waits = |expr: &Expr| if alone { expr.may_fail() } else { expr.is_fragile() };
+        let parts = wanted.iter().chain([&condition]).filter(|expr| waits(expr));
         let parts: usize = parts.map(|expr| expr.extent().parts).sum();
-        let places = wanted.len() + input.columns.len().min(parts);
+        let places = wanted.len() + parts;
         self.work
             .look((wanted.len() + parts).saturating_mul(places), input.at)?;
-        // What may go wrong is computed of rows that are kept only.
-        let mut needed: Vec<Expr> = Vec::new();
-        let place = |needed: &mut Vec<Expr>, expr: &Expr| {
-            needed.iter().position(|other| other == expr).unwrap_or_else(|| {
+        let needed: RefCell<Vec<Expr>> = RefCell::default();
+        let place = |expr: &Expr| {
+            let mut needed = needed.borrow_mut();
+            let known = needed.iter().position(|other| other == expr);
+            let at = known.unwrap_or_else(|| {
                 needed.push(expr.clone());
                 needed.len() - 1
-            })
+            });
+            Expr::column(at, expr.kind, expr.nullable)
         };
-        let at = |needed: &mut Vec<Expr>, expr: &Expr| -> Expr {
-            if expr.may_fail() {
-                let mut columns = Vec::new();
-                expr.columns(&mut |column| columns.push(column));
-                let all = input.all();
-                columns.iter().for_each(|&column| {
-                    place(needed, &all[column]);
-                });
-                let needed = &*needed;
-                expr.over(&|column| {
-                    let at = needed
-                        .iter()
-                        .position(|other| *other == all[column])
-                        .expect("it was added");
-                    Expr::column(at, all[column].kind, all[column].nullable)
-                })
-            } else {
-                Expr::column(place(needed, expr), expr.kind, expr.nullable)
-            }
+        let all = input.all();
+        let at = |expr: &Expr| match waits(expr) {
+            false => place(expr),
+            true => expr.placed(&|part| match part.node {
+                Node::Column(column) => Some(place(&all[column])),
+                _ if part.is_call() && !alone => Some(place(part)),
+                _ => None,
+            }),
         };
-        let wanted: Vec<Expr> = wanted.iter().map(|expr| at(&mut needed, expr)).collect();
-        let condition = at(&mut needed, &condition);
-        let input = self.plan(input, &needed)?;
+        let wanted: Vec<Expr> = wanted.iter().map(&at).collect();
+        let condition = at(&condition);
+        let input = self.plan(input, &needed.borrow())?;
         Ok(input.filter(condition).project(wanted))
     }
 }

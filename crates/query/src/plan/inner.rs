@@ -42,8 +42,14 @@ impl Planner<'_> {
             }
         }
         let mut atoms_of: Vec<Vec<Expr>> = vec![Vec::new(); inputs.len()];
+        let alone = self.is_of_one(relation);
         for expr in wanted.iter().chain(&others) {
-            self.atoms(expr, (&input_of, &|_| true), &mut atoms_of, relation.at)?;
+            self.atoms(
+                expr,
+                (&input_of, &|_, part: &Expr| !alone || !part.may_fail()),
+                &mut atoms_of,
+                relation.at,
+            )?;
         }
         for edge in &edges {
             for (input, side) in edge.inputs.iter().zip(&edge.sides) {
@@ -171,7 +177,7 @@ fn edge(condition: &Expr, input_of: &impl Fn(usize) -> usize) -> Option<Edge> {
     let ([one], [other]) = (&one[..], &other[..]) else {
         return None;
     };
-    if one == other || x.may_fail() || y.may_fail() {
+    if one == other || x.is_fragile() || y.is_fragile() {
         return None;
     }
     let kind: ValueKind = x.kind.unified(y.kind)?;

@@ -1,5 +1,7 @@
 //! LEFT JOIN: what is asked of each table, and which looks the other up.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::atoms::Placed;
@@ -22,20 +24,36 @@ impl Planner<'_> {
         let count = left.columns.len();
         let moved =
             |expr: &Expr| expr.over(&|column| Expr::column(column + count, right.columns[column].kind, true));
-        // Of the first table what is wanted, of the second columns alone: an expression may not be null where its columns are.
-        let side = |column: usize| usize::from(column >= count);
-        let mut atoms = [Vec::new(), Vec::new()];
-        for expr in wanted {
-            self.atoms(expr, (&side, &|input| input == 0), &mut atoms, at)?;
-        }
         let (mut probe_keys, mut lookup_keys) = (Vec::new(), Vec::new());
+        let mut atoms = [Vec::new(), Vec::new()];
+        let mut key = None;
         for (x, y) in on {
             let kind = x
                 .kind
                 .unified(y.kind)
                 .ok_or_else(|| Error::query(at, "join columns of the same type"))?;
             probe_keys.push(self.add(&mut atoms[0], x.clone().into_kind(kind), at)?);
-            lookup_keys.push(self.add(&mut atoms[1], moved(y).into_kind(kind), at)?);
+            let own = Expr {
+                nullable: true,
+                ..moved(y).into_kind(kind)
+            };
+            lookup_keys.push(self.add(&mut atoms[1], own.clone(), at)?);
+            key.get_or_insert(own);
+        }
+        // Of the first table what is wanted, of the second what is null where its columns are.
+        let side = |column: usize| usize::from(column >= count);
+        let (wanted, calls) = match &key {
+            Some(key) => with_defaults(wanted, count, key),
+            None => (wanted.to_vec(), Vec::new()),
+        };
+        let wanted = &wanted[..];
+        for call in &calls {
+            self.add(&mut atoms[1], call.clone(), at)?;
+        }
+        let whole =
+            |input: usize, part: &Expr| input == 0 || part.is_null_with_columns() || calls.contains(part);
+        for expr in wanted {
+            self.atoms(expr, (&side, &whole), &mut atoms, at)?;
         }
         let [left_atoms, right_atoms] = &atoms;
         let probe = self.plan(left, left_atoms)?;
@@ -60,6 +78,36 @@ impl Planner<'_> {
         )?;
         Ok(joined.project(self.placed(wanted, &places, at)?))
     }
+}
+
+/// What is wanted, where functions without a circuit of the second table's columns, which come after `count` others, are computed before the join,
+/// though they may not be null where the columns are: where `key` is null no row was found, and they are what they are of nulls. Also these functions.
+fn with_defaults(wanted: &[Expr], count: usize, key: &Expr) -> (Vec<Expr>, Vec<Expr>) {
+    let calls = RefCell::new(Vec::new());
+    let place = |part: &Expr| {
+        let mut of_second = true;
+        part.columns(&mut |column| of_second &= column >= count);
+        if !part.is_call() || !of_second || part.is_null_with_columns() {
+            return None;
+        }
+        let mut kinds = BTreeMap::new();
+        part.each_column(&mut |column, kind| {
+            kinds.insert(column, kind);
+        });
+        let default = part.over(&|column| Expr::null(kinds[&column]));
+        let call = Expr {
+            nullable: true,
+            ..part.clone()
+        };
+        calls.borrow_mut().push(call.clone());
+        let missing = key.clone().missing();
+        Some(Expr {
+            nullable: part.nullable,
+            ..Expr::choice(missing, default, call)?
+        })
+    };
+    let wanted = wanted.iter().map(|expr| expr.placed(&place)).collect();
+    (wanted, calls.into_inner())
 }
 
 /// Expressions over the columns of both tables that are of the second alone, which comes after `count` columns, over its own.

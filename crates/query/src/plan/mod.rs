@@ -1,6 +1,7 @@
 //! From operations on relations to steps: what depends on one party's rows alone is done by that party, and the rest secretly.
 
 mod atoms;
+mod calls;
 mod combine;
 mod filter;
 mod group;
@@ -27,6 +28,7 @@ impl Planner<'_> {
     /// Steps whose columns are all of those of `relation`.
     pub(crate) fn steps(&self, relation: &Relation) -> Result<Physical> {
         let steps = self.plan(relation, &relation.all())?.shared(&[]);
+        calls::refuse_secret(&steps, relation.at)?;
         let exchanges = steps.exchanges();
         if exchanges > MAX_EXCHANGES {
             let what = format!(
@@ -60,6 +62,10 @@ impl Planner<'_> {
                 aggregates,
                 grouped,
             } => {
+                let (aggregates, wanted) = &match self.is_of_one(input) {
+                    true => (aggregates.clone(), wanted.to_vec()),
+                    false => calls::of_keys(keys, aggregates, wanted),
+                };
                 let arguments = aggregates.iter().map(|aggregate| aggregate.of.clone());
                 let needed: Vec<Expr> = keys.iter().cloned().chain(arguments).collect();
                 let input = self.plan(input, &needed)?;
@@ -68,11 +74,14 @@ impl Planner<'_> {
                     aggregates.iter().map(|aggregate| aggregate.function).collect();
                 let group = grouped_by(input, keys.len(), &functions, *grouped, relation.at)?;
                 // As many bits as are promised to whatever comes next.
-                let exact = group.all().into_iter().zip(&relation.columns);
+                let promised = relation.columns.iter().map(|info| (info.kind, info.nullable));
+                let added = aggregates.iter().skip(relation.columns.len() - keys.len());
+                let added = added.map(|aggregate| (aggregate.of.kind, aggregate.of.nullable));
+                let exact = group.all().into_iter().zip(promised.chain(added));
                 let exact: Vec<Expr> = exact
-                    .map(|(column, info)| Expr {
-                        nullable: info.nullable,
-                        ..column.into_kind(info.kind)
+                    .map(|(column, (kind, nullable))| Expr {
+                        nullable,
+                        ..column.into_kind(kind)
                     })
                     .collect();
                 let wanted = wanted
@@ -81,11 +90,11 @@ impl Planner<'_> {
                     .collect();
                 Ok(group.project(wanted))
             }
-            Operation::First(input, order, count) => {
+            Operation::First(input, order, rows) => {
                 let by = order.iter().map(|order| order.by.clone());
                 let needed: Vec<Expr> = wanted.iter().cloned().chain(by).collect();
                 let input = self.plan(input, &needed)?;
-                Ok(first(input, wanted.len(), order, *count))
+                Ok(first(input, wanted.len(), order, rows.clone()))
             }
         }
     }

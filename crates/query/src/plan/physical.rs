@@ -1,6 +1,7 @@
 //! What is done where.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_net::PartyId;
@@ -58,7 +59,8 @@ pub(crate) enum Step {
     First {
         input: Box<Physical>,
         order: Vec<Ordered>,
-        count: usize,
+        /// The places of the rows that remain.
+        rows: Range<usize>,
     },
     /// Sees that these conditions hold for all rows, and that a column adds up to `most` at the most.
     Verify {
@@ -161,7 +163,7 @@ impl Physical {
     }
 
     /// The steps whose rows it takes.
-    fn inputs(&self) -> Vec<&Physical> {
+    pub(super) fn inputs(&self) -> Vec<&Physical> {
         match &*self.step {
             Step::Scan { .. } => Vec::new(),
             Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => vec![input],
@@ -173,7 +175,7 @@ impl Physical {
     }
 
     /// The expressions that are computed of its input.
-    fn exprs(&self) -> &[Expr] {
+    pub(super) fn exprs(&self) -> &[Expr] {
         match &*self.step {
             Step::Project(_, exprs) => exprs,
             Step::Filter(_, condition) => std::slice::from_ref(condition),

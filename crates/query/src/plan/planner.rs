@@ -1,7 +1,10 @@
 //! What planning goes by.
 
+use cenote_net::PartyId;
+
 use crate::error::{Place, Result};
 use crate::expr::Expr;
+use crate::relation::{Operation, Relation};
 use crate::schema::Schema;
 use crate::work::{Extent, Work, within};
 
@@ -12,6 +15,20 @@ pub(crate) struct Planner<'a> {
 }
 
 impl Planner<'_> {
+    /// Whether all tables of a relation are of one party, which then does all of it.
+    pub(super) fn is_of_one(&self, relation: &Relation) -> bool {
+        self.party(relation).is_some()
+    }
+
+    fn party(&self, relation: &Relation) -> Option<PartyId> {
+        if let Operation::Scan(table) = relation.operation {
+            return Some(self.schema.tables[table].party);
+        }
+        let mut parties = relation.inputs().into_iter().map(|input| self.party(input));
+        let first = parties.next()??;
+        parties.all(|party| party == Some(first)).then_some(first)
+    }
+
     /// Expressions over the columns that a projection gives, as those over what it takes.
     pub(super) fn composed(
         &self,

@@ -3,6 +3,7 @@
 use sqlparser::ast::{self, Spanned};
 
 use super::literal;
+use super::moment::field_name;
 use super::scope::{Scope, place};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
@@ -164,16 +165,6 @@ impl Context<'_> {
                 list,
                 negated,
             } => Ok(negated_if(*negated, self.one_of(expr, x, list)?)),
-            E::Like {
-                negated,
-                any: false,
-                expr: x,
-                pattern,
-                escape_char: None,
-            } => {
-                let x = self.expression(x)?;
-                Ok(negated_if(*negated, self.like(x, pattern)?))
-            }
             E::BinaryOp { left, op, right } => self.binary(expr, left, op, right),
             E::UnaryOp { op, expr: x } => self.unary(expr, *op, x),
             E::Case {
@@ -190,12 +181,95 @@ impl Context<'_> {
                 ..
             } => {
                 let value = self.expression(x)?;
-                self.cast(at(expr), value, data_type)
+                self.cast(expr, value, data_type)
             }
             E::Function(function) => self.function(expr, function),
+            other => self.special(other),
+        }
+    }
+
+    /// Functions and operators that have a form of their own.
+    fn special(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        use ast::Expr as E;
+        match expr {
+            E::IsDistinctFrom(x, y) => {
+                let (x, y) = (self.expression(x)?, self.expression(y)?);
+                self.distinct(expr, x, y)
+            }
+            E::IsNotDistinctFrom(x, y) => {
+                let (x, y) = (self.expression(x)?, self.expression(y)?);
+                Ok(self.distinct(expr, x, y)?.not())
+            }
+            E::Like {
+                negated,
+                any: false,
+                expr: x,
+                pattern,
+                escape_char,
+            } => {
+                let like = self.like(expr, (x, pattern), (escape_char.as_deref(), false))?;
+                Ok(negated_if(*negated, like))
+            }
+            E::ILike {
+                negated,
+                any: false,
+                expr: x,
+                pattern,
+                escape_char,
+            } => {
+                let like = self.like(expr, (x, pattern), (escape_char.as_deref(), true))?;
+                Ok(negated_if(*negated, like))
+            }
+            E::Extract { field, expr: of, .. } => self.part(expr, &field_name(field), of),
+            E::Interval(interval) => self.interval(interval),
+            E::Position { expr: part, r#in } => self.named(expr, "POSITION", &[part, r#in]),
+            E::Floor { expr: of, field } => self.nearest_whole(expr, "FLOOR", (of, field)),
+            E::Ceil { expr: of, field } => self.nearest_whole(expr, "CEIL", (of, field)),
+            E::Substring {
+                expr: of,
+                substring_from,
+                substring_for,
+                ..
+            } => {
+                let one = ast::Expr::value(ast::Value::Number("1".into(), false));
+                let from = substring_from.as_deref().unwrap_or(&one);
+                let of: Vec<&ast::Expr> = [of, from].into_iter().chain(substring_for.as_deref()).collect();
+                self.named(expr, "SUBSTRING", &of)
+            }
+            E::Trim {
+                expr: of,
+                trim_where,
+                trim_what,
+                trim_characters,
+            } => {
+                let listed = trim_characters.as_ref().and_then(|those| those.first());
+                self.trimmed(expr, *trim_where, (of, trim_what.as_deref().or(listed)))
+            }
             // The parser does not know where this stands.
             E::RLike { expr: x, .. } => Err(Error::query(at(x), instead_of(expr))),
             other => Err(Error::query(at(expr), instead_of(other))),
+        }
+    }
+
+    /// A function that has a form of its own.
+    fn named(&mut self, whole: &ast::Expr, name: &str, of: &[&ast::Expr]) -> Result<Expr> {
+        match self.of_number(whole, name, of)? {
+            Some(found) => Ok(found),
+            None => Ok(self.of_text(whole, name, of)?.expect("it has these arguments")),
+        }
+    }
+
+    fn nearest_whole(
+        &mut self,
+        whole: &ast::Expr,
+        name: &str,
+        (of, field): (&ast::Expr, &ast::CeilFloorKind),
+    ) -> Result<Expr> {
+        match field {
+            ast::CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) => {
+                self.named(whole, name, &[of])
+            }
+            _ => Err(Error::query(at(whole), format!("{name} takes one number"))),
         }
     }
 
@@ -268,7 +342,7 @@ pub(super) fn rounded(value: Expr, places: u8) -> Expr {
 }
 
 /// A truth value with `other` for null.
-fn or_else(x: Expr, other: bool) -> Expr {
+pub(super) fn or_else(x: Expr, other: bool) -> Expr {
     if !x.nullable {
         return x;
     }
@@ -287,17 +361,11 @@ fn instead_of(expr: &ast::Expr) -> String {
     use ast::Expr as E;
     match expr {
         E::InSubquery { .. } | E::Exists { .. } | E::Subquery(_) | E::AnyOp { .. } | E::AllOp { .. } => {
-            "subqueries are supported in FROM only; write JOIN (SELECT DISTINCT key FROM …) AS s ON s.key = …".into()
-        }
-        E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } | E::RLike { .. } => {
-            "only LIKE with a fixed beginning is supported, such as name LIKE 'abc%'".into()
-        }
-        E::Extract { .. } => {
-            "EXTRACT is not supported; compare with dates instead: d >= date '1995-01-01' AND d < date '1996-01-01'"
+            "subqueries are supported in FROM only; write JOIN (SELECT DISTINCT key FROM …) AS s ON s.key = …"
                 .into()
         }
-        E::Interval(_) => {
-            "an interval can be added to a constant date only: date '1994-01-01' + interval '1' year".into()
+        E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } | E::RLike { .. } => {
+            "only LIKE and ILIKE with one pattern are supported, such as name LIKE 'a%b_'".into()
         }
         other => format!(
             "`{}` is not supported; docs/sql.md lists what is",

@@ -4,6 +4,7 @@ use sqlparser::ast::{self, JoinConstraint, JoinOperator, Spanned, TableFactor};
 use sqlparser::tokenizer::Span;
 
 use super::expression::Context;
+use super::literal;
 use super::resolver::{Named, Resolver};
 use super::scope::{Scope, Visible, means, place, rename, short};
 use crate::error::{Error, Place, Result};
@@ -105,48 +106,66 @@ impl Resolver<'_> {
         match constraint {
             JoinConstraint::On(condition) => Context::new(scope, self.work).condition(condition),
             JoinConstraint::Using(names) => {
-                let mut all: Option<Expr> = None;
-                for name in names {
-                    let Some(name) = name.0.last().and_then(|part| part.as_ident()) else {
-                        return Err(Error::query(
-                            place(span),
-                            "write the names of columns after USING",
-                        ));
-                    };
-                    let (first, second): (Vec<_>, Vec<_>) =
-                        scope.0.iter().cloned().partition(|visible| visible.index < left);
-                    let one = Scope(first).find(None, name)?.clone();
-                    let other = Scope(second).find(None, name)?.clone();
-                    for visible in &mut scope.0 {
-                        if visible.index == other.index {
-                            visible.alone = false;
-                        }
-                    }
-                    let same =
-                        Expr::compare(Comparison::Equal, one.expr(), other.expr()).ok_or_else(|| {
-                            let what = format!(
-                                "{name} is {} in one table and {} in the other; join columns of the same type",
-                                one.kind.name(),
-                                other.kind.name()
-                            );
-                            Error::query(place(name.span), what)
-                        })?;
-                    all = Some(match all {
-                        None => same,
-                        Some(all) => all.and(same),
-                    });
-                }
-                all.ok_or_else(|| Error::query(place(span), "write the names of columns after USING"))
+                let names = names
+                    .iter()
+                    .map(|name| name.0.last().and_then(|part| part.as_ident()).cloned());
+                let names: Option<Vec<ast::Ident>> = names.collect();
+                let names = names.filter(|names| !names.is_empty());
+                let names = names
+                    .ok_or_else(|| Error::query(place(span), "write the names of columns after USING"))?;
+                self.using(&names, scope, left, place(span))
             }
-            JoinConstraint::Natural => Err(Error::query(
-                place(span),
-                "NATURAL JOIN is not supported; write USING and the columns",
-            )),
+            JoinConstraint::Natural => {
+                let (first, second): (Vec<&Visible>, Vec<&Visible>) = scope
+                    .0
+                    .iter()
+                    .filter(|visible| visible.alone)
+                    .partition(|visible| visible.index < left);
+                let has = |of: &[&Visible], name: &str| {
+                    of.iter().any(|other| other.name.eq_ignore_ascii_case(name))
+                };
+                let common = second.iter().filter(|visible| has(&first, &visible.name));
+                let names: Vec<ast::Ident> = common.map(|visible| ast::Ident::new(&visible.name)).collect();
+                if names.is_empty() {
+                    let what =
+                        "NATURAL JOIN needs columns of one name in both tables; write ON a.key = b.key";
+                    return Err(Error::query(place(span), what));
+                }
+                self.using(&names, scope, left, place(span))
+            }
             JoinConstraint::None => Err(Error::query(
                 place(span),
                 "a JOIN needs a condition: write ON a.key = b.key, or USING (key)",
             )),
         }
+    }
+
+    /// The condition that columns of these names are equal, each of which is then found by its name once.
+    fn using(&self, names: &[ast::Ident], scope: &mut Scope, left: usize, at: Option<Place>) -> Result<Expr> {
+        let mut all = Vec::new();
+        for name in names {
+            let at = place(name.span).or(at);
+            let (first, second): (Vec<_>, Vec<_>) =
+                scope.0.iter().cloned().partition(|visible| visible.index < left);
+            let one = Scope(first).find(None, name)?.clone();
+            let other = Scope(second).find(None, name)?.clone();
+            for visible in &mut scope.0 {
+                if visible.index == other.index {
+                    visible.alone = false;
+                }
+            }
+            let (x, y) = literal::meeting(one.expr(), other.expr()).map_err(|what| Error::query(at, what))?;
+            let same = Expr::compare(Comparison::Equal, x, y).ok_or_else(|| {
+                let what = format!(
+                    "{name} is {} in one table and {} in the other; join columns of the same type",
+                    one.kind.name(),
+                    other.kind.name()
+                );
+                Error::query(at, what)
+            })?;
+            all.push(same);
+        }
+        Ok(Expr::all(all).expect("there is a name"))
     }
 
     fn factor(&self, factor: &TableFactor, named: &[Named<'_>]) -> Result<From> {

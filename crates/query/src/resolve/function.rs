@@ -2,7 +2,8 @@
 
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use super::expression::{Context, at, negative, rounded};
+use super::expression::{Context, at};
+use super::moment::{last_day, to_date, unit_name};
 use super::scope::refuse;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
@@ -13,42 +14,84 @@ impl Context<'_> {
         let at = at(whole);
         let name = function.name.to_string().to_ascii_uppercase();
         let arguments = arguments(function, &name, at)?;
+        let filter = function.filter.as_deref();
         let aggregate = match (name.as_str(), arguments.as_slice()) {
             ("COUNT", [None]) => Some(Function::Rows),
             ("COUNT", [Some(_)]) => Some(Function::Count),
             ("SUM", [Some(_)]) => Some(Function::Sum),
-            ("MIN", [Some(_)]) => Some(Function::Least),
-            ("MAX", [Some(_)]) => Some(Function::Greatest),
-            ("AVG", [Some(of)]) => return self.average(at, of),
+            // Of truth values, false is the least.
+            ("MIN" | "ANY_VALUE" | "BOOL_AND" | "EVERY", [Some(_)]) => Some(Function::Least),
+            ("MAX" | "BOOL_OR", [Some(_)]) => Some(Function::Greatest),
+            ("AVG", [Some(of)]) => return self.average(at, of, filter),
             _ => None,
         };
         if let Some(aggregate) = aggregate {
-            return self.aggregate(at, aggregate, arguments[0]);
+            if let ("BOOL_AND" | "BOOL_OR" | "EVERY", Some(of)) = (name.as_str(), arguments[0]) {
+                self.plain().condition(of)?;
+            }
+            return self.aggregate(at, aggregate, arguments[0], filter);
+        }
+        if filter.is_some() {
+            let what = format!("FILTER can follow SUM, COUNT, MIN, MAX and AVG only, not {name}");
+            return Err(Error::query(at, what));
         }
         let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
         match (name.as_str(), values.as_deref()) {
             ("COALESCE", Some([firsts @ .., last])) => self.coalesce(firsts, last),
+            ("IFNULL" | "NVL", Some([x, y])) => self.coalesce(&[x], y),
+            ("IF" | "IIF", Some([condition, yes, no])) => {
+                let condition = self.condition(condition)?;
+                let (yes, no) = (self.expression(yes)?, self.expression(no)?);
+                self.choice(whole, condition, yes, no)
+            }
             ("NULLIF", Some([x, y])) => {
                 let (x, y) = (self.expression(x)?, self.expression(y)?);
                 let same = self.compared(whole, Comparison::Equal, x.clone(), y)?;
                 let none = Expr::null(x.kind);
                 self.choice(whole, same, none, x)
             }
-            ("ABS", Some([x])) => {
-                let value = self.expression(x)?;
-                let value = self.number(x, value)?;
-                let below = self.compared(whole, Comparison::Less, value.clone(), Expr::number(0, 0))?;
-                self.choice(whole, below, negative(value.clone()), value)
-            }
-            ("ROUND", Some([x])) => self.round(x, None, at),
-            ("ROUND", Some([x, places])) => self.round(x, Some(places), at),
             ("GREATEST" | "LEAST", Some(of)) if !of.is_empty() => self.best(of, name == "LEAST"),
-            _ => Err(Error::query(
-                at,
-                format!(
-                    "there is no function {name} with these arguments; the functions are COUNT, SUM, MIN, MAX, AVG, COALESCE, NULLIF, ABS, ROUND, GREATEST and LEAST"
-                ),
-            )),
+            (_, Some(values)) => match self.scalar(whole, &name, values)? {
+                Some(found) => Ok(found),
+                None => Err(Error::query(at, no_function(&name))),
+            },
+            _ => Err(Error::query(at, no_function(&name))),
+        }
+    }
+
+    /// A function of a row's values, if `name` is one with such arguments.
+    fn scalar(&mut self, whole: &ast::Expr, name: &str, values: &[&ast::Expr]) -> Result<Option<Expr>> {
+        let part = match (name, values) {
+            ("DATE_PART" | "DATEPART", [part, of]) => unit_name(part).map(|part| (part, of)),
+            ("DATE_TRUNC" | "DATETRUNC", [unit, of]) => match unit_name(unit) {
+                Some(unit) => return self.truncated(whole, &unit, of).map(Some),
+                None => None,
+            },
+            (
+                "YEAR" | "QUARTER" | "MONTH" | "WEEK" | "WEEKOFYEAR" | "DAY" | "DAYOFMONTH" | "DAYOFWEEK"
+                | "ISODOW" | "DAYOFYEAR" | "HOUR" | "MINUTE" | "SECOND" | "EPOCH",
+                [of],
+            ) => Some((name.to_ascii_lowercase(), of)),
+            ("DATE_DIFF" | "DATEDIFF", [unit, from, to]) => match unit_name(unit) {
+                Some(unit) => return self.difference(whole, &unit, (from, to)).map(Some),
+                None => None,
+            },
+            ("LAST_DAY", [of]) => {
+                let first = self.truncated(whole, "month", of)?;
+                return last_day(to_date(first), at(whole)).map(Some);
+            }
+            ("DATE", [of]) => {
+                let value = self.expression(of)?;
+                return self.cast(whole, value, &ast::DataType::Date).map(Some);
+            }
+            _ => None,
+        };
+        if let Some((part, of)) = part {
+            return self.part(whole, &part, of).map(Some);
+        }
+        match self.of_number(whole, name, values)? {
+            None => self.of_text(whole, name, values),
+            found => Ok(found),
         }
     }
 
@@ -64,31 +107,9 @@ impl Context<'_> {
         Ok(result)
     }
 
-    fn round(&mut self, x: &ast::Expr, places: Option<&ast::Expr>, at: Option<Place>) -> Result<Expr> {
-        let value = self.expression(x)?;
-        let value = self.number(x, value)?;
-        let places = match places {
-            None => 0,
-            Some(places) => match self.expression(places)?.node {
-                Node::Number(places @ 0..=30) => places as u8,
-                _ => {
-                    return Err(Error::query(
-                        at,
-                        "ROUND takes a constant number of decimal places, 0 to 30",
-                    ));
-                }
-            },
-        };
-        Ok(if places >= value.kind.scale() {
-            value
-        } else {
-            rounded(value, places)
-        })
-    }
-
-    fn average(&mut self, at: Option<Place>, of: &ast::Expr) -> Result<Expr> {
-        let sum = self.aggregate(at, Function::Sum, Some(of))?;
-        let count = self.aggregate(at, Function::Count, Some(of))?;
+    fn average(&mut self, at: Option<Place>, of: &ast::Expr, filter: Option<&ast::Expr>) -> Result<Expr> {
+        let sum = self.aggregate(at, Function::Sum, Some(of), filter)?;
+        let count = self.aggregate(at, Function::Count, Some(of), filter)?;
         // Without values there is no average, and nothing is divided.
         let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
         let (Some(some), ValueKind::Number { most, scale, .. }) = (some, count.kind) else {
@@ -133,20 +154,43 @@ impl Context<'_> {
         }
     }
 
-    fn aggregate(&mut self, at: Option<Place>, function: Function, of: Option<&ast::Expr>) -> Result<Expr> {
+    /// An aggregate of the rows of a group, or of those for which `filter` holds.
+    fn aggregate(
+        &mut self,
+        at: Option<Place>,
+        function: Function,
+        of: Option<&ast::Expr>,
+        filter: Option<&ast::Expr>,
+    ) -> Result<Expr> {
         let mut plain = self.plain();
         let Some(grouping) = &mut self.grouping else {
-            let what = "SUM, COUNT, MIN, MAX and AVG can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
+            let what = "aggregates such as SUM and COUNT can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
             return Err(Error::query(at, what));
         };
         let of = match of {
             None => Expr::bool(true),
             Some(of) => plain.expression(of)?,
         };
+        let of = match (function, &of.node) {
+            (Function::Sum, Node::Null) => Expr::null(ValueKind::exactly(0, 0)),
+            _ => of,
+        };
         if function == Function::Sum && !matches!(of.kind, ValueKind::Number { .. }) {
             let what = format!("SUM and AVG need a number, but this is {}", of.kind.name());
             return Err(Error::query(at, what));
         }
+        let (function, of) = match filter {
+            None => (function, of),
+            Some(filter) => {
+                let (condition, kind) = (plain.condition(filter)?, of.kind);
+                let of = plain.choice(filter, condition, of, Expr::null(kind))?;
+                let of = plain.fitting(filter, of)?;
+                match function {
+                    Function::Rows => (Function::Count, of),
+                    function => (function, of),
+                }
+            }
+        };
         // What is never null is counted as rows.
         let function = match function {
             Function::Count if !of.nullable => Function::Rows,
@@ -161,6 +205,36 @@ impl Context<'_> {
     }
 }
 
+/// The aggregates that there are.
+const AGGREGATES: &str = "COUNT, SUM, MIN, MAX, AVG, ANY_VALUE, BOOL_AND and BOOL_OR";
+
+/// Whether a function is an aggregate.
+pub(super) fn is_aggregate(name: &str) -> bool {
+    matches!(
+        name,
+        "COUNT" | "SUM" | "MIN" | "MAX" | "AVG" | "ANY_VALUE" | "BOOL_AND" | "BOOL_OR" | "EVERY"
+    )
+}
+
+/// What is said of a function that there is not.
+fn no_function(name: &str) -> String {
+    match name {
+        "NOW" | "CURRENT_DATE" | "CURRENT_TIMESTAMP" | "TODAY" | "GETDATE" | "LOCALTIMESTAMP" => {
+            format!(
+                "{name} is not supported, because the parties have no common clock; write date 'YYYY-MM-DD'"
+            )
+        }
+        "REGEXP_MATCHES" | "REGEXP_LIKE" | "REGEXP_REPLACE" | "REGEXP_EXTRACT" => {
+            format!("{name} is not supported; use LIKE, REPLACE, POSITION or SUBSTRING")
+        }
+        "MEDIAN" | "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" | "STDDEV" | "VARIANCE" => {
+            format!("{name} is not supported; the aggregates are {AGGREGATES}")
+        }
+        "SQRT" | "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
+        _ => format!("there is no function {name} with these arguments; docs/sql.md lists the functions"),
+    }
+}
+
 /// What a function is called with: expressions, and `None` for *.
 fn arguments<'a>(
     function: &'a ast::Function,
@@ -168,18 +242,15 @@ fn arguments<'a>(
     at: Option<Place>,
 ) -> Result<Vec<Option<&'a ast::Expr>>> {
     let values_only = || format!("{name} takes values only; remove the other words");
-    let refused = [
-        (
-            function.over.is_some(),
-            "window functions are not supported; use GROUP BY in a subquery",
-        ),
-        (!function.within_group.is_empty(), "WITHIN GROUP is not supported"),
-        (
-            function.filter.is_some(),
-            "FILTER is not supported; write SUM(CASE WHEN … THEN … END)",
-        ),
-    ];
+    let refused = [(
+        function.over.is_some(),
+        "window functions are not supported; use GROUP BY in a subquery",
+    )];
     refuse(at, &refused)?;
+    if !function.within_group.is_empty() {
+        let what = format!("{name} is not supported, nor is WITHIN GROUP; the aggregates are {AGGREGATES}");
+        return Err(Error::query(at, what));
+    }
     if function.null_treatment.is_some() || !matches!(function.parameters, FunctionArguments::None) {
         return Err(Error::query(at, values_only()));
     }

@@ -3,6 +3,7 @@
 use sqlparser::ast::{self, SelectItem, Spanned};
 
 use super::expression::{Context, Grouping};
+use super::function::is_aggregate;
 use super::order::numbered;
 use super::resolver::Resolver;
 use super::scope::{Scope, means, place};
@@ -118,7 +119,7 @@ fn aggregates(expr: &ast::Expr) -> bool {
             && function.over.is_none()
         {
             let name = function.name.to_string().to_ascii_uppercase();
-            found |= matches!(name.as_str(), "COUNT" | "SUM" | "MIN" | "MAX" | "AVG");
+            found |= is_aggregate(&name);
         }
     });
     found
@@ -138,8 +139,22 @@ fn each(expr: &ast::Expr, visit: &mut impl FnMut(&ast::Expr)) {
         | E::IsNotFalse(x) => vec![x],
         E::Between { expr, low, high, .. } => vec![expr, low, high],
         E::InList { expr, list, .. } => std::iter::once(&**expr).chain(list).collect(),
-        E::Like { expr, .. } => vec![expr],
+        E::Like { expr, pattern, .. } | E::ILike { expr, pattern, .. } => vec![expr, pattern],
         E::BinaryOp { left, right, .. } => vec![left, right],
+        E::IsDistinctFrom(x, y) | E::IsNotDistinctFrom(x, y) => vec![x, y],
+        E::Tuple(parts) => parts.iter().collect(),
+        E::Extract { expr, .. } | E::Floor { expr, .. } | E::Ceil { expr, .. } => vec![expr],
+        E::Position { expr, r#in } => vec![expr, r#in],
+        E::Trim { expr, trim_what, .. } => [expr].into_iter().chain(trim_what).map(|part| &**part).collect(),
+        E::Substring {
+            expr,
+            substring_from,
+            substring_for,
+            ..
+        } => {
+            let others = substring_from.iter().chain(substring_for);
+            [expr].into_iter().chain(others).map(|part| &**part).collect()
+        }
         E::UnaryOp { expr, .. } | E::Cast { expr, .. } => vec![expr],
         E::Case {
             operand,

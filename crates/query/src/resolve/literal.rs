@@ -1,14 +1,13 @@
 //! Constants as they are written.
 
-use cenote_tables::{MAX_CHARS, Type, add_months, parse_date, parse_timestamp};
-use sqlparser::ast::{self, Spanned, UnaryOperator, Value};
+use cenote_tables::{MAX_CHARS, Type, parse_date, parse_timestamp};
+use sqlparser::ast::{self, Value};
 
+use super::expression::negative;
+use super::moment::{DAY, to_timestamp};
 use super::scope::place;
 use crate::error::{Error, Result};
 use crate::expr::{Expr, Node, ValueKind};
-
-const MICROSECONDS: i128 = 1_000_000;
-const SECONDS_OF_DAY: i128 = 86_400;
 
 /// The constant that `value` is.
 pub(super) fn constant(value: &ast::ValueWithSpan) -> Result<Expr> {
@@ -45,6 +44,14 @@ fn number(digits: &str) -> Option<Expr> {
     Some(Expr::number(value, places.len() as u8))
 }
 
+/// A number that may have a sign.
+fn signed_number(text: &str) -> Option<Expr> {
+    match text.strip_prefix('-') {
+        Some(digits) => number(digits).map(negative),
+        None => number(text),
+    }
+}
+
 fn text(text: &str) -> std::result::Result<Expr, String> {
     if text.len() > MAX_CHARS.into() {
         return Err(format!("text may be at most {MAX_CHARS} bytes long"));
@@ -70,13 +77,15 @@ pub(super) fn typed(string: &ast::TypedString) -> Result<Expr> {
         }
     };
     let text = string.value.value.clone().into_string().unwrap_or_default();
-    moment(&text, kind).ok_or_else(|| Error::query(at, no_moment(kind)))
+    moment(&text, kind).ok_or_else(|| Error::query(at, no_moment(kind).unwrap_or_default()))
 }
 
-fn no_moment(kind: Type) -> &'static str {
+/// What is said of text that is no date or timestamp.
+pub(super) fn no_moment(kind: Type) -> Option<&'static str> {
     match kind {
-        Type::Date => "this is not a date; write it as 'YYYY-MM-DD', such as '2024-02-29'",
-        _ => "this is not a timestamp; write it as 'YYYY-MM-DD HH:MM:SS', in UTC",
+        Type::Date => Some("this is not a date; write it as 'YYYY-MM-DD', such as '2024-02-29'"),
+        Type::Timestamp => Some("this is not a timestamp; write it as 'YYYY-MM-DD HH:MM:SS', in UTC"),
+        _ => None,
     }
 }
 
@@ -86,31 +95,39 @@ fn moment(text: &str, kind: Type) -> Option<Expr> {
             Node::Number(parse_date(text)?.into()),
             ValueKind::Date,
         )),
-        _ => Some(Expr::constant(
-            Node::Number(parse_timestamp(text)?.into()),
-            ValueKind::Timestamp,
-        )),
+        _ => {
+            let whole_day = || Some(i128::from(parse_date(text)?) * DAY);
+            in_range(
+                parse_timestamp(text).map(i128::from).or_else(whole_day)?,
+                ValueKind::Timestamp,
+            )
+        }
     }
 }
 
-/// Text that meets a date or a timestamp is one; a date that meets a timestamp is its beginning.
+/// Constant text that meets a date, a timestamp or a number is one; a date that meets a timestamp is its beginning.
 pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'static str> {
     let read = |x: Expr, y: &Expr| -> std::result::Result<Expr, &'static str> {
-        let kind = match y.kind {
-            ValueKind::Date => Type::Date,
-            ValueKind::Timestamp => Type::Timestamp,
+        let kind = match (y.kind, &x.node) {
+            (ValueKind::Date, _) => Type::Date,
+            (ValueKind::Timestamp, _) => Type::Timestamp,
+            (ValueKind::Number { .. }, Node::Text(bytes)) => {
+                let text = String::from_utf8_lossy(bytes);
+                return Ok(signed_number(text.trim_matches([' ', '\0'])).unwrap_or(x));
+            }
             _ => return Ok(x),
         };
         match (&x.node, x.kind) {
             (Node::Null, _) => Ok(Expr::null(y.kind)),
             (Node::Text(bytes), _) => {
                 let text = String::from_utf8_lossy(bytes);
-                moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind))
+                moment(text.trim_end_matches('\0'), kind).ok_or_else(|| no_moment(kind).unwrap_or_default())
             }
             (Node::Number(days), ValueKind::Date) if kind == Type::Timestamp => {
-                let moment = days * SECONDS_OF_DAY * MICROSECONDS;
-                in_range(moment, ValueKind::Timestamp).ok_or("this date is outside the range of timestamps")
+                in_range(days * DAY, ValueKind::Timestamp)
+                    .ok_or("this date is outside the range of timestamps")
             }
+            (_, ValueKind::Date) if kind == Type::Timestamp => Ok(to_timestamp(x)),
             _ => Ok(x),
         }
     };
@@ -126,107 +143,11 @@ pub(super) fn meeting(x: Expr, y: Expr) -> std::result::Result<(Expr, Expr), &'s
     })
 }
 
-/// A constant date or timestamp that is so much later, or earlier.
-pub(super) fn later(moment: &Expr, interval: &ast::Interval, sign: i64) -> Result<Expr> {
-    let at = place(interval.value.span());
-    let value = match (&moment.node, moment.kind) {
-        (Node::Number(value), ValueKind::Date | ValueKind::Timestamp) => *value,
-        _ => {
-            let what =
-                "an interval can be added to a constant date only: date '1994-01-01' + interval '1' year";
-            return Err(Error::query(at, what));
-        }
-    };
-    let distance = distance(interval, sign).ok_or_else(|| {
-        Error::query(
-            at,
-            "write an interval as a whole number and a unit: interval '3' month",
-        )
-    })?;
-    let moved = match (distance, moment.kind) {
-        (Distance::Seconds(_), ValueKind::Date) => {
-            let what = "only whole days can be added to a date; write timestamp '…' to add hours";
-            return Err(Error::query(at, what));
-        }
-        (Distance::Seconds(seconds), _) => Some(value + i128::from(seconds) * MICROSECONDS),
-        (distance, ValueKind::Date) => distance.in_days(value),
-        (distance, _) => {
-            let day = SECONDS_OF_DAY * MICROSECONDS;
-            let moved = distance.in_days(value.div_euclid(day));
-            moved.map(|days| days * day + value.rem_euclid(day))
-        }
-    };
-    moved
-        .and_then(|moved| in_range(moved, moment.kind))
-        .ok_or_else(|| Error::query(at, "this interval leads outside the range of dates"))
-}
-
-/// How long an interval is. Months and days are no fixed numbers of seconds to a calendar.
-#[derive(Clone, Copy)]
-enum Distance {
-    Months(i64),
-    Days(i64),
-    Seconds(i64),
-}
-
-impl Distance {
-    /// The day that is as much later as whole days or months say.
-    fn in_days(self, day: i128) -> Option<i128> {
-        match self {
-            Distance::Months(months) => {
-                let day = i32::try_from(day).ok()?;
-                add_months(day, i32::try_from(months).ok()?).map(i128::from)
-            }
-            Distance::Days(days) => Some(day + i128::from(days)),
-            Distance::Seconds(_) => None,
-        }
-    }
-}
-
-/// The distance that an interval is, if it is one.
-fn distance(interval: &ast::Interval, sign: i64) -> Option<Distance> {
-    let (text, negative) = amount(&interval.value)?;
-    let mut words = text.split_whitespace();
-    let count: i64 = words.next()?.parse().ok()?;
-    let unit = match (&interval.leading_field, words.next()) {
-        (Some(field), None) => field.to_string(),
-        (None, Some(unit)) => unit.to_owned(),
-        _ => return None,
-    };
-    let count = count.checked_mul(if negative { -sign } else { sign })?;
-    let unit = unit.to_ascii_lowercase();
-    Some(match unit.strip_suffix('s').unwrap_or(&unit) {
-        "year" => Distance::Months(count.saturating_mul(12)),
-        "month" => Distance::Months(count),
-        "week" => Distance::Days(count.saturating_mul(7)),
-        "day" => Distance::Days(count),
-        "hour" => Distance::Seconds(count.saturating_mul(3600)),
-        "minute" => Distance::Seconds(count.saturating_mul(60)),
-        "second" => Distance::Seconds(count),
-        _ => return None,
-    })
-}
-
 fn in_range(value: i128, kind: ValueKind) -> Option<Expr> {
     let (least, most) = kind.range()?;
     (least..=most)
         .contains(&value)
         .then(|| Expr::constant(Node::Number(value), kind))
-}
-
-/// The text of an interval, and whether it is negated.
-fn amount(value: &ast::Expr) -> Option<(String, bool)> {
-    match value {
-        ast::Expr::Value(value) => match &value.value {
-            Value::Number(text, _) | Value::SingleQuotedString(text) => Some((text.clone(), false)),
-            _ => None,
-        },
-        ast::Expr::UnaryOp {
-            op: UnaryOperator::Minus,
-            expr,
-        } => amount(expr).map(|(text, sign)| (text, !sign)),
-        _ => None,
-    }
 }
 
 /// The type that a cast names.

@@ -1,12 +1,14 @@
 //! Operators: what they are of, and what comes of them.
 
-use cenote_tables::MAX_CHARS;
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 
-use super::expression::{Context, at, negative, rounded};
+use super::expression::{Context, at, negative, or_else, rounded};
 use super::literal;
+use super::moment::{moved, to_date, to_timestamp};
 use super::parse::OPERATORS;
-use crate::error::{Error, Place, Result};
+use super::text::width;
+use crate::call::{Call, Named};
+use crate::error::{Error, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, Together, ValueKind, balanced};
 
 impl Context<'_> {
@@ -20,6 +22,17 @@ impl Context<'_> {
 
     /// Whether `x` is one of a list.
     pub(super) fn one_of(&mut self, whole: &ast::Expr, x: &ast::Expr, list: &[ast::Expr]) -> Result<Expr> {
+        if let ast::Expr::Tuple(x) = x {
+            let same = list.iter().map(|item| match item {
+                ast::Expr::Tuple(y) => self.same_tuples(item, x, y),
+                _ => Err(Error::query(
+                    at(item),
+                    "write as many values in brackets as stand before IN",
+                )),
+            });
+            let any = balanced(same.collect::<Result<_>>()?, &Expr::or);
+            return Ok(any.unwrap_or_else(|| Expr::bool(false)));
+        }
         let x = self.expression(x)?;
         let parts = x.extent().parts;
         self.work().make(parts.saturating_mul(list.len()), at(whole))?;
@@ -70,11 +83,22 @@ impl Context<'_> {
             B::Or => return self.all(whole, op, &Expr::or),
             _ => (),
         }
-        let x = self.expression(left)?;
-        if let (B::Plus | B::Minus, ast::Expr::Interval(interval)) = (op, right) {
-            return literal::later(&x, interval, if *op == B::Plus { 1 } else { -1 });
+        let sign = if *op == B::Minus { -1 } else { 1 };
+        if matches!(op, B::Plus | B::Minus)
+            && let Some(later) = self.with_interval(left, sign, right)?
+        {
+            return Ok(later);
         }
-        let y = self.expression(right)?;
+        if let (ast::Expr::Tuple(x), ast::Expr::Tuple(y), B::Eq | B::NotEq) = (left, right, op) {
+            let same = self.same_tuples(whole, x, y)?;
+            return Ok(if *op == B::Eq { same } else { same.not() });
+        }
+        let (x, y) = (self.expression(left)?, self.expression(right)?);
+        if matches!(op, B::Plus | B::Minus)
+            && let Some(moved) = moved(&x, *op == B::Plus, &y, at(whole))?
+        {
+            return Ok(moved);
+        }
         let arithmetic = match op {
             B::Eq => return self.compared(whole, Comparison::Equal, x, y),
             B::NotEq => return Ok(self.compared(whole, Comparison::Equal, x, y)?.not()),
@@ -82,9 +106,8 @@ impl Context<'_> {
             B::Gt => return self.compared(whole, Comparison::Less, y, x),
             B::LtEq => return Ok(self.compared(whole, Comparison::Less, y, x)?.not()),
             B::GtEq => return Ok(self.compared(whole, Comparison::Less, x, y)?.not()),
-            B::Minus if x.kind == ValueKind::Date && y.kind == ValueKind::Date => {
-                return Ok(Expr::arithmetic(Arithmetic::Subtract, x, y));
-            }
+            B::StringConcat => return self.joined(whole, x, y),
+            B::Spaceship => return self.distinct(whole, x, y).map(Expr::not),
             B::Plus => Arithmetic::Add,
             B::Minus => Arithmetic::Subtract,
             B::Multiply => Arithmetic::Multiply,
@@ -142,39 +165,40 @@ impl Context<'_> {
         }
     }
 
-    pub(super) fn like(&self, x: Expr, pattern: &ast::Expr) -> Result<Expr> {
-        let wrong = || {
-            Error::query(
-                at(pattern),
-                "LIKE takes a fixed beginning and one % at the end, such as 'abc%'; _ and other % are not supported",
-            )
-        };
-        let ast::Expr::Value(value) = pattern else {
-            return Err(wrong());
-        };
-        let ast::Value::SingleQuotedString(text) = &value.value else {
-            return Err(wrong());
-        };
-        if !matches!(x.kind, ValueKind::Text(_)) {
-            return Err(Error::query(at(pattern), "LIKE needs text on its left"));
+    /// Whether all parts of two tuples are equal.
+    fn same_tuples(&mut self, whole: &ast::Expr, x: &[ast::Expr], y: &[ast::Expr]) -> Result<Expr> {
+        if x.len() != y.len() {
+            let what = format!(
+                "these have {} and {} parts; compare as many with as many",
+                x.len(),
+                y.len()
+            );
+            return Err(Error::query(at(whole), what));
         }
-        let fixed = text.strip_suffix('%');
-        if fixed.unwrap_or(text).contains(['%', '_', '\\', '\0']) {
-            return Err(wrong());
-        }
-        match fixed {
-            Some(prefix) if prefix.len() > MAX_CHARS.into() => {
-                let what = format!("text may be at most {MAX_CHARS} bytes long");
-                Err(Error::query(at(pattern), what))
-            }
-            Some(prefix) => Ok(x.starts_with(prefix.as_bytes().to_vec())),
-            None => self.compared(pattern, Comparison::Equal, x, literal::constant(value)?),
-        }
+        let same = x.iter().zip(y).map(|(x, y)| {
+            let (one, other) = (self.expression(x)?, self.expression(y)?);
+            self.compared(y, Comparison::Equal, one, other)
+        });
+        let same = Expr::all(same.collect::<Result<_>>()?);
+        same.ok_or_else(|| Error::query(at(whole), "a tuple has at least one part"))
     }
 
-    pub(super) fn cast(&self, at: Option<Place>, x: Expr, to: &ast::DataType) -> Result<Expr> {
+    /// Whether two values differ, where a null is a value like others.
+    pub(super) fn distinct(&self, whole: &ast::Expr, x: Expr, y: Expr) -> Result<Expr> {
+        let both = x.clone().missing().and(y.clone().missing());
+        let same = self.compared(whole, Comparison::Equal, x, y)?;
+        Ok(or_else(same, false).or(both).not())
+    }
+
+    pub(super) fn cast(&self, whole: &ast::Expr, x: Expr, to: &ast::DataType) -> Result<Expr> {
+        let at = at(whole);
+        if let Some(width) = width(to) {
+            let width = width.map_err(|what| Error::query(at, what))?;
+            return self.cast_to_text(whole, x, width);
+        }
         let wrong = |x: &Expr| Error::query(at, format!("{} cannot be cast to {to}", x.kind.name()));
-        let kind = ValueKind::of(literal::named(to).ok_or_else(|| wrong(&x))?);
+        let to_type = literal::named(to).ok_or_else(|| wrong(&x))?;
+        let kind = ValueKind::of(to_type);
         match (x.kind, kind) {
             _ if matches!(x.node, Node::Null) => Ok(Expr::null(kind)),
             (ValueKind::Number { scale, .. }, ValueKind::Number { scale: wanted, .. }) => {
@@ -194,12 +218,24 @@ impl Context<'_> {
                     false => number,
                 })
             }
-            (ValueKind::Text(own), ValueKind::Text(wanted)) if own <= wanted => Ok(x.into_kind(kind)),
+            (ValueKind::Number { .. }, ValueKind::Bool) => {
+                let zero = Expr::number(0, 0);
+                Ok(self.compared(whole, Comparison::Equal, x, zero)?.not())
+            }
+            (ValueKind::Date, ValueKind::Timestamp) => Ok(to_timestamp(x)),
+            (ValueKind::Timestamp, ValueKind::Date) => Ok(to_date(x)),
             (own, kind) if own == kind => Ok(x),
-            (ValueKind::Text(_), ValueKind::Date | ValueKind::Timestamp) => {
-                let none = Expr::column(0, kind, false);
-                let (x, _) = literal::meeting(x, none).map_err(|what| Error::query(at, what))?;
-                if x.kind == kind { Ok(x) } else { Err(wrong(&x)) }
+            (ValueKind::Text(_), _) => {
+                let named = Named { name: "CAST", at };
+                let read = Expr::call(Call::Read(to_type), named, vec![x.clone()]);
+                match read.node {
+                    // A constant that is no such value.
+                    Node::Call(..) if read.has_no_columns() => Err(match literal::no_moment(to_type) {
+                        Some(what) => Error::query(at, what),
+                        None => wrong(&x),
+                    }),
+                    _ => Ok(read),
+                }
             }
             _ => Err(wrong(&x)),
         }

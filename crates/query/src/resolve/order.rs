@@ -1,5 +1,7 @@
 //! The order of rows, and the first of them.
 
+use std::ops::Range;
+
 use sqlparser::ast;
 use sqlparser::tokenizer::Span;
 
@@ -33,8 +35,8 @@ pub(super) fn ordered_by(by: &ast::OrderByExpr, expr: Expr) -> Result<Order> {
     })
 }
 
-/// The first rows, if there is a limit; or else the order that the answer is shown in.
-pub(super) fn first(relation: Relation, order: Vec<Order>, limit: Option<usize>) -> Resolved {
+/// Some rows, if there is a limit; or else the order that the answer is shown in.
+pub(super) fn first(relation: Relation, order: Vec<Order>, limit: Option<Range<usize>>) -> Resolved {
     match limit {
         None => Resolved {
             relation,

@@ -9,7 +9,7 @@ use super::scope::place;
 use crate::error::{Error, Place, Result};
 
 /// The operators that there are.
-pub(super) const OPERATORS: &str = "+ - * / % = <> < <= > >= AND OR NOT";
+pub(super) const OPERATORS: &str = "+ - * / % || = <> < <= > >= AND OR NOT";
 
 /// Longest text of a query, in bytes.
 const MAX_LENGTH: usize = 1 << 16;

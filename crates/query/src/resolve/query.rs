@@ -1,15 +1,17 @@
 //! A whole query: WITH, UNION, and the order and number of the rows that it asks for.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, Spanned};
 
 use super::expression;
+use super::moment::to_timestamp;
 use super::order::{first, numbered, ordered_by};
 use super::resolver::{Named, Resolved, Resolver};
 use super::scope::{means, place, refuse, rename};
 use crate::error::{Error, Place, Result};
-use crate::expr::Expr;
+use crate::expr::{Expr, ValueKind};
 use crate::relation::{Info, Operation, Relation};
 use crate::work::few_columns;
 
@@ -69,7 +71,12 @@ impl Resolver<'_> {
     }
 
     /// A relation ordered by columns of its own.
-    fn ordered(&self, relation: Relation, by: &[ast::OrderByExpr], limit: Option<usize>) -> Result<Resolved> {
+    fn ordered(
+        &self,
+        relation: Relation,
+        by: &[ast::OrderByExpr],
+        limit: Option<Range<usize>>,
+    ) -> Result<Resolved> {
         few_columns(by.len(), relation.at)?;
         let order = by
             .iter()
@@ -108,35 +115,37 @@ impl Resolver<'_> {
         }
     }
 
-    fn limit(&self, clause: Option<&ast::LimitClause>) -> Result<Option<usize>> {
-        let limit = match clause {
+    /// The places of the rows that LIMIT and OFFSET leave.
+    fn limit(&self, clause: Option<&ast::LimitClause>) -> Result<Option<Range<usize>>> {
+        let (limit, offset) = match clause {
             None => return Ok(None),
             Some(ast::LimitClause::LimitOffset {
                 limit,
-                offset: None,
+                offset,
                 limit_by,
-            }) if limit_by.is_empty() => limit,
-            Some(clause) => {
-                let what = "OFFSET is not supported; write LIMIT alone";
-                return Err(Error::query(place(clause.span()), what));
-            }
+            }) if limit_by.is_empty() => (limit.as_ref(), offset.as_ref().map(|offset| &offset.value)),
+            Some(ast::LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
+            Some(clause) => return Err(Error::query(place(clause.span()), "LIMIT BY is not supported")),
         };
-        let Some(limit) = limit else { return Ok(None) };
-        let wrong = || {
-            Error::query(
-                expression::at(limit),
-                "LIMIT takes a whole number of rows, 1 or more",
-            )
+        let wrong = |expr: &ast::Expr| {
+            let what = "LIMIT takes a whole number of rows, 1 or more, and OFFSET 0 or more";
+            Error::query(expression::at(expr), what)
         };
-        match limit {
+        let count = |expr: &ast::Expr| match expr {
             ast::Expr::Value(value) => match &value.value {
-                ast::Value::Number(number, _) => match number.parse() {
-                    Ok(0) | Err(_) => Err(wrong()),
-                    Ok(count) => Ok(Some(count)),
-                },
-                _ => Err(wrong()),
+                ast::Value::Number(number, _) => number.parse().map_err(|_| wrong(expr)),
+                _ => Err(wrong(expr)),
             },
-            _ => Err(wrong()),
+            _ => Err(wrong(expr)),
+        };
+        let first = offset.map_or(Ok(0), count)?;
+        match limit {
+            None if first == 0 => Ok(None),
+            None => Ok(Some(first..usize::MAX)),
+            Some(limit) => match count(limit)? {
+                0 => Err(wrong(limit)),
+                more => Ok(Some(first..first.saturating_add(more))),
+            },
         }
     }
 
@@ -182,8 +191,14 @@ fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
         return Err(Error::query(at, what));
     }
     let mut columns = Vec::new();
-    for (one, other) in left.columns.iter().zip(&right.columns) {
-        let kind = one.kind.unified(other.kind).ok_or_else(|| {
+    for (place, (one, other)) in left.columns.iter().zip(&right.columns).enumerate() {
+        let kind = match (left.is_null(place), right.is_null(place)) {
+            (true, _) => Some(other.kind),
+            (_, true) => Some(one.kind),
+            _ if is_date_and_timestamp(one.kind, other.kind) => Some(ValueKind::Timestamp),
+            _ => one.kind.unified(other.kind),
+        };
+        let kind = kind.ok_or_else(|| {
             let what = format!(
                 "column {} is {} in one part of the UNION and {} in another; give both the same type",
                 one.name,
@@ -205,10 +220,16 @@ fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
             .iter()
             .zip(&columns)
             .all(|(own, all)| own.kind == all.kind);
-        let exprs = part.all().into_iter().zip(&columns);
-        let exprs = exprs
-            .map(|(own, all)| (all.name.clone(), own.into_kind(all.kind)))
-            .collect();
+        let converted = |(place, (own, all)): (usize, (Expr, &Info))| {
+            let own = match all.kind {
+                kind if part.is_null(place) => Expr::null(kind),
+                ValueKind::Timestamp => to_timestamp(own),
+                kind => own.into_kind(kind),
+            };
+            (all.name.clone(), own)
+        };
+        let exprs = part.all().into_iter().zip(&columns).enumerate();
+        let exprs = exprs.map(converted).collect();
         let part = if same { part } else { part.project(exprs) };
         // Parts of parts are parts.
         match part.operation {
@@ -221,4 +242,11 @@ fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
         columns,
         at,
     })
+}
+
+fn is_date_and_timestamp(one: ValueKind, other: ValueKind) -> bool {
+    matches!(
+        (one, other),
+        (ValueKind::Date, ValueKind::Timestamp) | (ValueKind::Timestamp, ValueKind::Date)
+    )
 }

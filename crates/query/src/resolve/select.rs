@@ -1,5 +1,7 @@
 //! SELECT: what it is from, what is kept, grouped, and told.
 
+use std::ops::Range;
+
 use sqlparser::ast::{self, SelectFlavor, Spanned};
 
 use super::expression::Context;
@@ -25,7 +27,7 @@ impl Resolver<'_> {
         &self,
         select: &ast::Select,
         by: &[ast::OrderByExpr],
-        limit: Option<usize>,
+        limit: Option<Range<usize>>,
         named: &[Named<'_>],
     ) -> Result<Resolved> {
         only_what_is_there(select)?;
@@ -81,8 +83,13 @@ fn chosen(
     Ok(Chosen { columns, told, order })
 }
 
-/// The rows with the columns that are told, each once with DISTINCT, in their order and no more than `limit`.
-fn told(select: &ast::Select, relation: Relation, chosen: Chosen, limit: Option<usize>) -> Result<Resolved> {
+/// The rows with the columns that are told, each once with DISTINCT, in their order and only those in `limit`.
+fn told(
+    select: &ast::Select,
+    relation: Relation,
+    chosen: Chosen,
+    limit: Option<Range<usize>>,
+) -> Result<Resolved> {
     let Chosen { columns, told, order } = chosen;
     let hidden = columns.len() > told;
     let names: Vec<String> = columns[..told].iter().map(|(name, _)| name.clone()).collect();
@@ -97,7 +104,7 @@ fn told(select: &ast::Select, relation: Relation, chosen: Chosen, limit: Option<
     if !hidden {
         return Ok(first(relation, order, limit));
     }
-    let mut resolved = first(relation, order, Some(limit.unwrap_or(usize::MAX)));
+    let mut resolved = first(relation, order, Some(limit.unwrap_or(0..usize::MAX)));
     let all = resolved.relation.all();
     resolved.relation = resolved.relation.project(names.into_iter().zip(all).collect());
     resolved.order = Vec::new();

@@ -2,8 +2,9 @@
 
 use cenote_program::{Bits, Session};
 
+use super::calendar;
 use super::cell::{Cell, number, text};
-use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
+use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, guarded, may_fail};
 
 /// What an expression is evaluated with.
 pub(crate) struct Evaluator<'a> {
@@ -31,16 +32,20 @@ impl Evaluator<'_> {
                 null: Some(self.session.public_bits(1, 1)),
             },
             Node::As(part) => self.converted(part, expr.kind, active),
+            Node::Within(part) => self.within(part, expr.kind, active),
+            Node::Call(call, named, parts) => {
+                let Cell { value, null } = self.evaluate(&parts[0], active);
+                let found = calendar::result(*call, &value, expr.kind.width());
+                let Some((value, failed)) = found else {
+                    unreachable!("the planner refuses {}", named.name)
+                };
+                self.failed(failed, null.as_ref(), active);
+                Cell { value, null }
+            }
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
             Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
-            Node::And(x, y) => {
-                let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
-                junction(&x, &y, false)
-            }
-            Node::Or(x, y) => {
-                let (x, y) = (self.evaluate(x, active), self.evaluate(y, active));
-                junction(&x, &y, true)
-            }
+            Node::And(x, y) => self.both(x, y, false, active),
+            Node::Or(x, y) => self.both(x, y, true, active),
             Node::Not(x) => {
                 let x = self.evaluate(x, active);
                 Cell {
@@ -67,6 +72,20 @@ impl Evaluator<'_> {
                 Cell { value, null }
             }
         }
+    }
+
+    /// Two conditions together. Where the first that cannot fail is `decisive`, nothing goes wrong in the other.
+    fn both(&mut self, x: &Expr, y: &Expr, decisive: bool, active: &Bits) -> Cell {
+        let (first, second) = guarded(x, y);
+        let guard = self.evaluate(first, active);
+        let other = match second.may_fail() {
+            false => self.evaluate(second, active),
+            true => {
+                let matters = active.and(&decides(&guard, decisive).not());
+                self.evaluate(second, &matters)
+            }
+        };
+        junction(&guard, &other, decisive)
     }
 
     fn arithmetic(
@@ -128,6 +147,31 @@ impl Evaluator<'_> {
         }
     }
 
+    /// A number as another kind, and a failure where that does not hold it.
+    fn within(&mut self, part: &Expr, kind: ValueKind, active: &Bits) -> Cell {
+        let Cell { value, null } = self.evaluate(part, active);
+        let from = part.kind;
+        if !kind.holds(from) {
+            let (least, most) = kind.range().unwrap_or_default();
+            let outside = |bound: i128, above: bool| {
+                let bound_kind = ValueKind::exactly(bound, 0);
+                let bound = number(self.session, bound_kind.width(), bound);
+                let (one, other, signed) = aligned((&value, from), (&bound, bound_kind));
+                if above {
+                    other.less(&one, signed)
+                } else {
+                    one.less(&other, signed)
+                }
+            };
+            let failed = outside(least, false).or(&outside(most, true));
+            self.failed(Some(failed), null.as_ref(), active);
+        }
+        Cell {
+            value: value.resized(kind.width(), from.is_signed()),
+            null,
+        }
+    }
+
     /// A value as another kind that holds it, but for an overflow.
     fn converted(&mut self, part: &Expr, kind: ValueKind, active: &Bits) -> Cell {
         let Cell { value, null } = self.evaluate(part, active);
@@ -174,6 +218,19 @@ fn either(x: Option<Bits>, y: Option<Bits>) -> Option<Bits> {
     }
 }
 
+/// Where a condition is `decisive`, and not null.
+fn decides(condition: &Cell, decisive: bool) -> Bits {
+    let value = if decisive {
+        condition.value.clone()
+    } else {
+        condition.value.not()
+    };
+    match &condition.null {
+        None => value,
+        Some(null) => value.and(&null.not()),
+    }
+}
+
 /// AND, or OR if `decisive` is true, of truth values that may be null: one that is decisive decides.
 fn junction(x: &Cell, y: &Cell, decisive: bool) -> Cell {
     let value = if decisive {
@@ -184,18 +241,7 @@ fn junction(x: &Cell, y: &Cell, decisive: bool) -> Cell {
     if x.null.is_none() && y.null.is_none() {
         return Cell { value, null: None };
     }
-    let decides = |cell: &Cell| {
-        let value = if decisive {
-            cell.value.clone()
-        } else {
-            cell.value.not()
-        };
-        match &cell.null {
-            None => value,
-            Some(null) => value.and(&null.not()),
-        }
-    };
-    let decided = decides(x).or(&decides(y));
+    let decided = decides(x, decisive).or(&decides(y, decisive));
     let null = either(x.null.clone(), y.null.clone()).map(|null| null.and(&decided.not()));
     // Where it is decided, what is null must not matter.
     let value = if decisive {

@@ -1,5 +1,6 @@
 //! What all parties do together, secretly.
 
+mod calendar;
 pub(crate) mod cell;
 mod expr;
 mod group;
@@ -8,6 +9,7 @@ mod source;
 pub(crate) mod upload;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use cenote_primitives::BitMatrix;
 use cenote_program::{Bits, Session};
@@ -55,9 +57,13 @@ impl<'a> Executor<'a> {
                 let rows = self.rows(input);
                 self.grouped(rows, (&kinds, physical), *keys, functions)
             }
-            Step::First { input, order, count } => {
+            Step::First {
+                input,
+                order,
+                rows: kept,
+            } => {
                 let rows = self.rows(input);
-                self.first(rows, input, order, *count)
+                self.first(rows, input, order, kept)
             }
             _ => {
                 let source = self.source(physical);
@@ -177,7 +183,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    fn first(&mut self, rows: Rows, input: &Physical, order: &[Ordered], count: usize) -> Rows {
+    fn first(&mut self, rows: Rows, input: &Physical, order: &[Ordered], kept: &Range<usize>) -> Rows {
         let keys: Vec<Bits> = order
             .iter()
             .map(|by| {
@@ -186,7 +192,12 @@ impl<'a> Executor<'a> {
             })
             .collect();
         let (record, key) = rows.record(&keys);
-        rows.of_record(&record.least(key, count.min(rows.count)), key)
+        let end = kept.end.min(rows.count);
+        let first = record.least(key, end);
+        match kept.start {
+            0 => rows.of_record(&first, key),
+            start => rows.of_record(&first.slice(start, end - start), key),
+        }
     }
 }
 

@@ -16,6 +16,12 @@ pub(super) enum Fit {
     /// As numbers, divided by this, which must leave nothing over.
     Divided(i128),
     Text,
+    /// Sixteen bytes as text: 8-4-4-4-12 digits.
+    Uuid,
+    /// As binary fractions, which must be whole numbers.
+    Whole,
+    /// As moments, which must be the beginnings of days of this length.
+    Days(i128),
     /// Not at all: there are none but nulls.
     Nulls,
 }
@@ -29,6 +35,8 @@ enum Held {
     Moment(TimeUnit),
     Text,
     Bytes,
+    Uuid,
+    Fraction(&'static str),
     Nulls,
     Other(String),
 }
@@ -57,6 +65,7 @@ impl Held {
                 signed: int.is_signed,
                 bits: int.bit_width as u8,
             },
+            LogicalType::Uuid => Held::Uuid,
             LogicalType::Unknown => Held::Nulls,
             other => {
                 let name = format!("{other:?}").to_lowercase();
@@ -76,8 +85,8 @@ impl Held {
                 Physical::INT64 => int(true, 64),
                 // Deprecated, and always a moment.
                 Physical::INT96 => Held::Moment(TimeUnit::NANOS),
-                Physical::FLOAT => Held::Other("float".into()),
-                Physical::DOUBLE => Held::Other("double".into()),
+                Physical::FLOAT => Held::Fraction("float"),
+                Physical::DOUBLE => Held::Fraction("double"),
                 Physical::BYTE_ARRAY => Held::Bytes,
                 Physical::FIXED_LEN_BYTE_ARRAY => Held::Other(format!("bytes({})", column.type_length())),
             },
@@ -112,6 +121,8 @@ impl Held {
             Held::Moment(TimeUnit::NANOS) => "timestamp(ns)".into(),
             Held::Text => "string".into(),
             Held::Bytes => "bytes".into(),
+            Held::Uuid => "uuid".into(),
+            Held::Fraction(name) => (*name).into(),
             Held::Nulls => "null".into(),
             Held::Other(name) => name.clone(),
         }
@@ -136,7 +147,13 @@ pub(super) fn fit(column: &ColumnDescriptor, kind: Type) -> Result<Fit, Problem>
         (Held::Moment(TimeUnit::MILLIS), Type::Timestamp) => Some(Fit::Times(1_000)),
         (Held::Moment(TimeUnit::MICROS), Type::Timestamp) => Some(Fit::Times(1)),
         (Held::Moment(TimeUnit::NANOS), Type::Timestamp) => Some(Fit::Divided(1_000)),
+        (Held::Moment(TimeUnit::MILLIS), Type::Date) => Some(Fit::Days(86_400_000)),
+        (Held::Moment(TimeUnit::MICROS), Type::Date) => Some(Fit::Days(86_400_000_000)),
+        (Held::Moment(TimeUnit::NANOS), Type::Date) => Some(Fit::Days(86_400_000_000_000)),
+        (Held::Date, Type::Timestamp) => Some(Fit::Times(86_400_000_000)),
+        (Held::Fraction(_), Type::Int { .. }) => Some(Fit::Whole),
         (Held::Text | Held::Bytes, Type::Char(_)) => Some(Fit::Text),
+        (Held::Uuid, Type::Char(36..)) => Some(Fit::Uuid),
         _ => None,
     };
     fit.ok_or_else(|| Problem::WrongType {

@@ -4,6 +4,7 @@ mod fit;
 mod guard;
 mod read;
 pub mod sizes;
+mod trim;
 mod write;
 
 pub(crate) use read::read;

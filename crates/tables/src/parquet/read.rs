@@ -6,12 +6,15 @@ use std::sync::Arc;
 use ::parquet::basic::Compression;
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use ::parquet::data_type::{DataType, Int96};
-use ::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use ::parquet::file::metadata::{
+    ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
 use ::parquet::file::reader::ChunkReader;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
 use super::fit::{Fit, fit, is_unsigned};
 use super::guard::{PageFile, Pages, guarded, problem};
+use super::trim::trimmed;
 use crate::column::Builder;
 use crate::error::{Fault, Problem};
 use crate::header::find;
@@ -95,8 +98,14 @@ fn footer(file: &File) -> Result<ParquetMetaData, Problem> {
     let size = tail.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
     let start = start.checked_sub(size.into()).ok_or(Problem::Damaged(FOOTER))?;
     let bytes = file.get_bytes(start, size as usize).map_err(unread)?;
-    guarded(FOOTER, || {
-        ParquetMetaDataReader::decode_metadata(&bytes).map_err(unread)
+    let decoded = |bytes: &[u8]| {
+        guarded(FOOTER, || {
+            ParquetMetaDataReader::decode_metadata(bytes).map_err(unread)
+        })
+    };
+    decoded(&bytes).or_else(|problem| match trimmed(&bytes) {
+        Some(needed) => decoded(&needed),
+        None => Err(problem),
     })
 }
 
@@ -128,7 +137,7 @@ fn read_chunk(
     kind: Type,
     column: &mut Builder,
 ) -> Result<(), Problem> {
-    let chunk = group.column(leaf);
+    let chunk = &without_false_dictionary(group.column(leaf))?;
     check_codec(chunk.compression())?;
     let rows = of(group)?;
     if fit == Fit::Nulls {
@@ -165,23 +174,55 @@ fn read_chunk(
             Fit::Text => column.text(value.data()),
             _ => number(column, whole(value.data()).ok_or(Problem::Range(kind))?),
         }),
-        ColumnReader::FixedLenByteArrayColumnReader(reader) => drain.all(reader, |column, value| {
-            number(column, whole(value.data()).ok_or(Problem::Range(kind))?)
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => drain.all(reader, |column, value| match fit {
+            Fit::Uuid => column.text(uuid(value.data()).as_bytes()),
+            _ => number(column, whole(value.data()).ok_or(Problem::Range(kind))?),
         }),
-        ColumnReader::FloatColumnReader(_) | ColumnReader::DoubleColumnReader(_) => {
-            Err(Problem::Damaged(PAGE))
-        }
+        ColumnReader::FloatColumnReader(reader) => drain.all(reader, |column, &value| {
+            column.number(of_fraction(value.into(), f32::MANTISSA_DIGITS, kind)?)
+        }),
+        ColumnReader::DoubleColumnReader(reader) => drain.all(reader, |column, &value| {
+            column.number(of_fraction(value, f64::MANTISSA_DIGITS, kind)?)
+        }),
     }
+}
+
+/// Writers that mean that a column has no dictionary may say that its dictionary is at 0, where the mark of the file is.
+fn without_false_dictionary(chunk: &ColumnChunkMetaData) -> Result<ColumnChunkMetaData, Problem> {
+    if chunk.dictionary_page_offset() != Some(0) {
+        return Ok(chunk.clone());
+    }
+    let builder = chunk.clone().into_builder().set_dictionary_page_offset(None);
+    builder.build().map_err(|error| problem(error, FOOTER))
 }
 
 fn check_codec(codec: Compression) -> Result<(), Problem> {
     match codec {
-        Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::ZSTD(_) => Ok(()),
-        Compression::GZIP(_) => Err(Problem::Codec("gzip")),
         Compression::LZO => Err(Problem::Codec("lzo")),
-        Compression::BROTLI(_) => Err(Problem::Codec("brotli")),
-        Compression::LZ4 | Compression::LZ4_RAW => Err(Problem::Codec("lz4")),
+        _ => Ok(()),
     }
+}
+
+/// The whole number that a binary fraction is. With more bits than it has digits it may be rounded, and is refused.
+fn of_fraction(value: f64, digits: u32, kind: Type) -> Result<i128, Problem> {
+    let limit = 2f64.powi(digits as i32);
+    match value.fract() == 0.0 {
+        true if value.abs() <= limit => Ok(value as i128),
+        true => Err(Problem::Range(kind)),
+        false => Err(Problem::Form(kind)),
+    }
+}
+
+/// The text of a UUID.
+fn uuid(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(36);
+    for (place, byte) in bytes.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text += &format!("{byte:02x}");
+    }
+    text
 }
 
 fn push(column: &mut Builder, fit: Fit, kind: Type, number: i128) -> Result<(), Problem> {
@@ -190,7 +231,9 @@ fn push(column: &mut Builder, fit: Fit, kind: Type, number: i128) -> Result<(), 
         Fit::Times(factor) => column.number(number.checked_mul(factor).ok_or(Problem::Range(kind))?),
         Fit::Divided(divisor) if number % divisor == 0 => column.number(number / divisor),
         Fit::Divided(_) => Err(Problem::Places(kind)),
-        Fit::Truth | Fit::Text | Fit::Nulls => Err(Problem::Damaged(PAGE)),
+        Fit::Days(length) if number % length == 0 => column.number(number / length),
+        Fit::Days(_) => Err(Problem::NotMidnight),
+        Fit::Truth | Fit::Text | Fit::Uuid | Fit::Whole | Fit::Nulls => Err(Problem::Damaged(PAGE)),
     }
 }
 

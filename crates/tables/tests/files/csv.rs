@@ -58,7 +58,16 @@ fn cells_are_read_as_their_types() {
         ),
         (
             "i8",
-            &[("-128", "-128"), ("+127", "127"), ("\t007 ", "7"), ("-0", "0")],
+            &[
+                ("-128", "-128"),
+                ("+127", "127"),
+                ("\t007 ", "7"),
+                ("-0", "0"),
+                ("7.0", "7"),
+                ("-1.2e1", "-12"),
+                ("1200E-2", "12"),
+                ("0e9", "0"),
+            ],
         ),
         (
             "u64",
@@ -76,6 +85,10 @@ fn cells_are_read_as_their_types() {
                 ("5.", "5.00"),
                 (".05", "0.05"),
                 ("1.2500", "1.25"),
+                ("1.25e3", "1250.00"),
+                ("-5e-1", "-0.50"),
+                (".5E+01", "5.00"),
+                ("12500.e-2", "125.00"),
                 ("\"9999999999.99\"", "9999999999.99"),
             ],
         ),
@@ -93,6 +106,8 @@ fn cells_are_read_as_their_types() {
                 ("2024-02-29", "2024-02-29"),
                 (" 0000-01-01 ", "0000-01-01"),
                 ("-0044-03-15", "-0044-03-15"),
+                ("2024-02-29 00:00:00", "2024-02-29"),
+                ("2024-02-29T00:00:00.000Z", "2024-02-29"),
                 ("+12024-12-31", "+12024-12-31"),
             ],
         ),
@@ -101,6 +116,13 @@ fn cells_are_read_as_their_types() {
             &[
                 ("2024-01-31 12:30", "2024-01-31 12:30:00"),
                 ("2024-01-31T12:30:05Z", "2024-01-31 12:30:05"),
+                ("2024-01-31", "2024-01-31 00:00:00"),
+                ("2020-01-01 00:00:00+00", "2020-01-01 00:00:00"),
+                ("2020-01-01T00:00:00+0000", "2020-01-01 00:00:00"),
+                ("2020-01-01 00:00:00 UTC", "2020-01-01 00:00:00"),
+                ("2020-01-01 02:00:00+02", "2020-01-01 00:00:00"),
+                ("2020-01-01T02:00:00+02:00", "2020-01-01 00:00:00"),
+                ("2019-12-31 18:30:00.25-05:30", "2020-01-01 00:00:00.250000"),
                 ("1969-12-31 23:59:59.5+00:00", "1969-12-31 23:59:59.500000"),
                 ("2024-01-31T00:00:00.123456000", "2024-01-31 00:00:00.123456"),
             ],
@@ -132,7 +154,13 @@ fn empty_cells_are_null() {
         let folder = Folder::new();
         let path = folder.file("a.csv", "x,y\n,1\n\"\",1\n");
         let table = read(&path, &[field(&format!("x {kind}?"))], 2).unwrap();
-        assert_eq!(table.columns[0].nulls, Some(vec![true, true]), "{kind}");
+        // Of text, two quotes are the empty text.
+        let quotes_are_null = !kind.starts_with("char");
+        assert_eq!(
+            table.columns[0].nulls,
+            Some(vec![true, quotes_are_null]),
+            "{kind}"
+        );
         let said = message(&path, &[field(&format!("x {kind}"))], 2);
         assert!(
             said.starts_with(
@@ -163,10 +191,25 @@ fn wrong_cells_are_named_and_not_quoted() {
         ),
         (
             "i64",
-            "4711.0",
+            "4711.5",
+            "has more than 0 decimal places, the most that i64 holds; round it",
+        ),
+        (
+            "i64",
+            "4711e",
             "is not a value of type i64; write a whole number, such as 42",
         ),
-        ("i64", "4711e2", "is not a value of type i64"),
+        ("i64", "e2", "is not a value of type i64"),
+        ("i64", ".e2", "is not a value of type i64"),
+        ("i64", "4711e-2", "has more than 0 decimal places"),
+        ("i64", "4711e2.5", "is not a value of type i64"),
+        ("i64", "4711e99999999999", "is not a value of type i64"),
+        ("i64", "4711e300000", "is out of range for i64"),
+        (
+            "date",
+            "2024-01-31 12:30",
+            "has a time of day, but is declared date; declare timestamp",
+        ),
         ("u8", "+", "is not a value of type u8"),
         (
             "decimal(12,2)",
@@ -214,8 +257,8 @@ fn wrong_cells_are_named_and_not_quoted() {
         ("date", "14711-01-31", "is not a value of type date; write it"),
         (
             "timestamp",
-            "4711-01-31",
-            "is not a value of type timestamp; write it as 2024-01-31 12:30:00, in UTC",
+            "4711-01",
+            "is not a value of type timestamp; write it as 2024-01-31 12:30:00 in UTC, or with an offset such as +02:00 at the end",
         ),
         (
             "timestamp",
@@ -224,7 +267,7 @@ fn wrong_cells_are_named_and_not_quoted() {
         ),
         (
             "timestamp",
-            "4711-01-31 12:30+02:00",
+            "4711-01-31 12:30 CET",
             "is not a value of type timestamp; write it",
         ),
         (
@@ -403,4 +446,45 @@ proptest! {
             }
         }
     }
+}
+
+/// In a file with one column a blank line is a row, as programs write a null there.
+#[test]
+fn blank_lines_of_one_column_are_nulls() {
+    let folder = Folder::new();
+    for kind in ["i32", "char(3)"] {
+        let path = folder.file("a.csv", "score\n5\n\r\n7\n\n");
+        let table = read(&path, &[field(&format!("score {kind}?"))], 9).unwrap();
+        assert_eq!(
+            table.columns[0].nulls,
+            Some(vec![false, true, false, true]),
+            "{kind}"
+        );
+        let said = message(&path, &[field(&format!("score {kind}"))], 9);
+        assert!(
+            said.starts_with("row 2 (line 3), column score: is empty"),
+            "{said}"
+        );
+    }
+    let path = folder.file("a.csv", "\nx\n\"\"");
+    let table = read(&path, &[field("x char(3)")], 9).unwrap();
+    assert_eq!((table.rows, &table.columns[0].nulls), (1, &None));
+}
+
+#[test]
+fn gzip_is_read() {
+    let folder = Folder::new();
+    let mut parts = Vec::new();
+    // Files that are put together are read to the end.
+    for text in ["x,y\n1,a\n", "2,b\n"] {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
+        parts.extend(packed.finish().unwrap());
+    }
+    let path = folder.file("a.csv.gz", &parts);
+    let table = read(&path, &[field("y char(1)"), field("x u8")], 9).unwrap();
+    assert_eq!(cells(&table).concat(), ["a", "1", "b", "2"]);
+    let path = folder.file("a.csv.gz", &parts[..parts.len() - 9]);
+    let said = message(&path, &[field("x u8")], 9);
+    assert!(said.contains("cannot be read"), "{said}");
 }

@@ -78,6 +78,18 @@ fn whole(folder: &Folder) -> Vec<(PathBuf, Vec<Field>)> {
             Encoding::DELTA_LENGTH_BYTE_ARRAY,
         ),
         (Compression::SNAPPY, WriterVersion::PARQUET_1_0, Encoding::PLAIN),
+        (
+            Compression::GZIP(Default::default()),
+            WriterVersion::PARQUET_1_0,
+            Encoding::PLAIN,
+        ),
+        (
+            Compression::BROTLI(Default::default()),
+            WriterVersion::PARQUET_2_0,
+            Encoding::PLAIN,
+        ),
+        (Compression::LZ4_RAW, WriterVersion::PARQUET_1_0, Encoding::PLAIN),
+        (Compression::LZ4, WriterVersion::PARQUET_1_0, Encoding::PLAIN),
     ]
     .into_iter()
     .enumerate()

@@ -2,6 +2,7 @@
 
 mod csv;
 mod damage;
+mod foreign;
 mod numbers;
 mod parquet;
 mod round;

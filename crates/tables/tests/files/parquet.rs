@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cenote_tables::{Field, Type, read};
-use parquet::basic::{Compression, Encoding};
+use cenote_tables::read;
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, FloatType, Int32Type,
     Int64Type, Int96, Int96Type,
 };
-use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
@@ -93,7 +92,7 @@ fn bytes(values: &[&[u8]]) -> Vec<Vec<u8>> {
 #[test]
 #[allow(clippy::too_many_lines, reason = "one list of cases")]
 fn types_of_others_are_read() {
-    use Data::{Bool, Bytes, Fixed, Int32, Int64, Int96};
+    use Data::{Bool, Bytes, Double, Fixed, Float, Int32, Int64, Int96};
     let wide = |last: u8| [vec![0xff; 19], vec![last]].concat();
     for (column, data, kind, expected) in [
         (
@@ -111,6 +110,43 @@ fn types_of_others_are_read() {
             &["4294967295"],
         ),
         ("int32 x (uint_32)", Int32(vec![-1]), "u64", &["4294967295"]),
+        (
+            "double x",
+            Double(vec![-5.0, 9_007_199_254_740_992.0]),
+            "i64",
+            &["-5", "9007199254740992"],
+        ),
+        ("float x", Float(vec![7.0]), "u8", &["7"]),
+        (
+            "int32 x (date)",
+            Int32(vec![-1]),
+            "timestamp",
+            &["1969-12-31 00:00:00"],
+        ),
+        (
+            "int64 x (timestamp(nanos,true))",
+            Int64(vec![-86_400_000_000_000]),
+            "date",
+            &["1969-12-31"],
+        ),
+        (
+            "int64 x (timestamp(micros,false))",
+            Int64(vec![86_400_000_000]),
+            "date",
+            &["1970-01-02"],
+        ),
+        (
+            "int64 x (timestamp(millis,false))",
+            Int64(vec![0]),
+            "date",
+            &["1970-01-01"],
+        ),
+        (
+            "fixed_len_byte_array(16) x (uuid)",
+            Fixed(vec![(0..16).map(|byte| 17 * byte).collect()]),
+            "char(36)",
+            &["00112233-4455-6677-8899-aabbccddeeff"],
+        ),
         (
             "int64 x (integer(64,false))",
             Int64(vec![-1]),
@@ -304,13 +340,6 @@ fn types_that_do_not_fit_are_both_named() {
             inexact.to_owned(),
         ),
         (
-            "required double x",
-            Double(vec![1.0]),
-            "double",
-            "i64",
-            cast("i64"),
-        ),
-        (
             "required int64 x",
             Int64(vec![1]),
             "int64",
@@ -333,18 +362,11 @@ fn types_that_do_not_fit_are_both_named() {
         ),
         ("required boolean x", Bool(vec![true]), "bool", "u8", cast("u8")),
         (
-            "required int32 x (date)",
-            Int32(vec![1]),
-            "date",
-            "timestamp",
-            cast("timestamp"),
-        ),
-        (
-            "required int64 x (timestamp(nanos,true))",
-            Int64(vec![1]),
-            "timestamp(ns)",
-            "date",
-            cast("date"),
+            "required fixed_len_byte_array(16) x (uuid)",
+            Fixed(vec![vec![0; 16]]),
+            "uuid",
+            "char(35)",
+            cast("char(35)"),
         ),
         (
             "required int64 x (time(micros,true))",
@@ -435,51 +457,4 @@ fn nulls_are_read_where_they_may_be() {
         Some(vec![true, true]),
         "a column of nulls has every type"
     );
-}
-
-#[test]
-fn codecs_and_encodings() {
-    let folder = Folder::new();
-    let text: Vec<Vec<u8>> = (0..5000)
-        .map(|row| format!("text {}", row % 71).into_bytes())
-        .collect();
-    let field: [Field; 1] = [Field {
-        name: "x".into(),
-        kind: Type::Char(8),
-        nullable: false,
-    }];
-    let codecs = [
-        Compression::UNCOMPRESSED,
-        Compression::SNAPPY,
-        Compression::ZSTD(Default::default()),
-    ];
-    for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-        for codec in codecs {
-            for encoding in [
-                None,
-                Some(Encoding::PLAIN),
-                Some(Encoding::DELTA_BYTE_ARRAY),
-                Some(Encoding::DELTA_LENGTH_BYTE_ARRAY),
-            ] {
-                let mut properties = WriterProperties::builder()
-                    .set_compression(codec)
-                    .set_writer_version(version)
-                    .set_dictionary_enabled(encoding.is_none())
-                    .set_data_page_row_count_limit(700);
-                if let Some(encoding) = encoding {
-                    properties = properties.set_encoding(encoding);
-                }
-                let path = foreign(
-                    &folder,
-                    "required binary x (utf8)",
-                    Data::Bytes(text.clone()),
-                    None,
-                    properties.build(),
-                );
-                let cells = cells(&read(&path, &field, 5000).unwrap()).concat();
-                let expected = text.iter().map(|text| String::from_utf8_lossy(text));
-                assert!(expected.eq(cells), "{version:?} {codec} {encoding:?}");
-            }
-        }
-    }
 }

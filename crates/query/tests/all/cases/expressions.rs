@@ -3,7 +3,7 @@
 use crate::common::{Outcome, World, rows};
 
 /// Columns `id x d p s f m` in one place and `id y e q t h k` in the other, or all in one.
-fn worlds() -> [(World, &'static str); 2] {
+pub(super) fn worlds() -> [(World, &'static str); 2] {
     let ids = "id u8 not null unique";
     let one = "x i32, d decimal(8,2), p bool, s char(3), f date, m timestamp";
     let other = "y i32, e decimal(6,3), q bool, t char(5), h date, k timestamp";
@@ -41,7 +41,7 @@ fn worlds() -> [(World, &'static str); 2] {
 }
 
 /// Asserts what each expression is in the five rows.
-fn are(cases: &[(&str, &str)]) {
+pub(super) fn are(cases: &[(&str, &str)]) {
     let worlds = worlds();
     for (expression, values) in cases {
         for (world, from) in &worlds {

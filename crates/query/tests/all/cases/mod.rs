@@ -2,5 +2,7 @@
 
 mod clauses;
 mod expressions;
+mod functions;
 mod joins;
+mod moments;
 mod numbers;

@@ -147,6 +147,54 @@ fn thirty_eight_places() {
 }
 
 /// A division by zero and what 128 bits do not hold leave no answer, unless it is of rows that do not count.
+/// What another condition decides is not computed, so it does not fail.
+#[test]
+fn conditions_guard_one_another() {
+    let rows = ["1 0 | 2 10 | 3 4 | 4 null", "1 0 | 2 7 | 3 1 | 4 5"];
+    let world = World::new(2)
+        .table(0, "v", "shop u8 unique, visits i32", rows[0])
+        .table(1, "s", "shop u8 unique, sold i32", rows[1]);
+    let both = "select shop from v join s using (shop)";
+    let of = |rest: &str| format!("{both} {rest} order by shop");
+    for (sql, answer) in [
+        (
+            "select shop from v where visits > 0 and 100 / visits > 15".to_owned(),
+            "3",
+        ),
+        (
+            "select shop from v where 100 / visits > 15 and visits > 0".into(),
+            "3",
+        ),
+        (
+            "select shop from v where not (visits = 0 or 100 / visits <= 15)".into(),
+            "3",
+        ),
+        (
+            "select shop from (select shop, visits from v where visits > 0) x where 100 / visits > 15".into(),
+            "3",
+        ),
+        (of("where visits = 0 or sold * 100 / visits > 50"), "1 | 2"),
+        (of("where sold * 100 / visits > 50 or visits = 0"), "1 | 2"),
+        (of("where visits > 0 and sold * 100 / visits > 50"), "2"),
+        (
+            of("group by shop having sum(visits) > 0 and sum(sold) * 100 / sum(visits) > 50"),
+            "2",
+        ),
+        (
+            format!(
+                "select shop from ({both} group by shop having sum(visits) > 0) x join s using (shop) join v using (shop) where sold * 100 / visits > 50"
+            ),
+            "2",
+        ),
+        (
+            of("where visits is not null and sold * 100 / visits > 50"),
+            "no answer",
+        ),
+    ] {
+        assert_eq!(world.ask(&sql), answer, "{sql}");
+    }
+}
+
 #[test]
 fn overflows() {
     let no = [
@@ -174,7 +222,7 @@ fn overflows() {
         assert_eq!(world.ask(sql), "no answer", "{sql}");
     }
     for sql in own {
-        let what = "table a: a calculation of the query overflows or divides by zero on its rows";
+        let what = "table a: on its rows a calculation of the query overflows, divides by zero, or has a text that is too long, or not of the type to which it is cast";
         assert_eq!(world.ask(sql), what, "{sql}");
     }
     world.answers(&[

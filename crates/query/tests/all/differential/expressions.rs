@@ -71,7 +71,7 @@ impl Sql {
 }
 
 /// `template` with `{}` filled in by the parts, in both dialects.
-fn fill(sort: Sort, template: &str, parts: &[&Sql]) -> Sql {
+pub(crate) fn fill(sort: Sort, template: &str, parts: &[&Sql]) -> Sql {
     let filled = |of: fn(&Sql) -> &str| {
         let mut pieces = template.split("{}");
         let first = pieces.next().unwrap_or_default().to_owned();
@@ -119,12 +119,13 @@ impl Expressions<'_> {
             Sort::Int => self.integer(depth - 1),
             Sort::Decimal(_) => self.decimal(depth - 1),
             _ if self.random.chance(40) => self.leaf(sort),
+            sort if self.random.chance(25) => self.function(sort, depth - 1),
             sort => self.choice(sort, depth - 1),
         }
     }
 
     /// A column or a constant.
-    fn leaf(&mut self, sort: Sort) -> Sql {
+    pub(crate) fn leaf(&mut self, sort: Sort) -> Sql {
         let alike = |column: &&Sql| {
             column.exact && std::mem::discriminant(&column.sort) == std::mem::discriminant(&sort)
         };
@@ -256,7 +257,7 @@ impl Expressions<'_> {
         let x = self.of(Sort::Int, depth);
         let y = self.of(Sort::Int, depth);
         let product = x.size * y.size;
-        match self.random.below(16) {
+        match self.random.below(18) {
             0..3 if x.size + y.size < LARGEST => fill(
                 Sort::Int,
                 self.random.pick(&["({} + {})", "({} - {})"]),
@@ -303,6 +304,7 @@ impl Expressions<'_> {
                 );
                 days
             }
+            12 | 13 => self.integer_function(depth),
             _ => self.choice(Sort::Int, depth),
         }
     }
@@ -362,7 +364,7 @@ impl Expressions<'_> {
             return self.comparison(0);
         }
         let below = depth - 1;
-        match self.random.below(20) {
+        match self.random.below(22) {
             0..4 => {
                 let (x, y) = (self.condition(below), self.condition(below));
                 fill(
@@ -405,6 +407,7 @@ impl Expressions<'_> {
                 fill(Sort::Bool, template, &[&x])
             }
             12 => fill(Sort::Bool, "({} = null)", &[&self.any(below)]),
+            13 | 14 => self.condition_function(below),
             _ => self.comparison(below),
         }
     }

@@ -4,6 +4,7 @@
 
 mod expressions;
 mod from;
+mod functions;
 mod queries;
 mod random;
 mod tables;

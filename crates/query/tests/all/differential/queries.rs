@@ -146,7 +146,10 @@ impl<'a> Queries<'a> {
             .collect();
         lite += &format!(" order by {}", by.join(", "));
         if exact && self.random.chance(25) {
-            let limit = format!(" limit {}", 1 + self.random.below(6));
+            let mut limit = format!(" limit {}", 1 + self.random.below(6));
+            if self.random.chance(30) {
+                limit += &format!(" offset {}", self.random.below(15));
+            }
             ours += &limit;
             lite += &limit;
         }
