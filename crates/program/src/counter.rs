@@ -21,6 +21,8 @@ pub struct Tally {
     pub gates: u64,
     /// Levels of ANDs that are evaluated one after another.
     pub levels: u64,
+    /// Messages one after another in which rows are moved, compared by digests, or verified and revealed, about.
+    pub messages: u64,
     /// Bits that each party gives.
     pub inputs: Vec<(u8, u64)>,
     /// Bits that parties learn.
@@ -61,6 +63,10 @@ const PIECE: u64 = 144;
 
 /// Messages one after another in which rows are moved.
 const MOVE: u64 = 4;
+/// Messages for a digest.
+const COMPARE: u64 = 3;
+/// Messages in which gates are verified, and outputs revealed.
+const REVEAL: u64 = 7;
 
 impl Tally {
     /// Bytes that a party takes to find its way through networks, besides those of its session.
@@ -184,7 +190,7 @@ impl Machine for Counter {
         {
             let tally = &mut *self.tally.borrow_mut();
             tally.moves = tally.moves.and(Moves::once(lanes as u64, width as u64));
-            tally.levels += MOVE;
+            tally.messages += MOVE;
         }
         Ok(self.keep(width, lanes))
     }
@@ -230,11 +236,13 @@ impl Machine for Counter {
     fn digest(&mut self, these: &[Wires], those: &[Wires]) -> Result<Slot> {
         // Both are put together from their parts.
         self.peak(((width(these) + width(those)) * self.lanes(these)) as u64);
+        self.tally.borrow_mut().messages += COMPARE;
         Ok(self.keep(DIGEST, 1))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
         let (width, lanes) = (width(wires), self.lanes(wires));
+        self.tally.borrow_mut().messages += REVEAL;
         add(
             &mut self.tally.borrow_mut().outputs,
             to.iter().map(|party| party.0).collect(),

@@ -64,7 +64,7 @@ impl QueryPlan {
         let size = Size {
             traffic: traffic as f64,
             rounds: if protocol.levels_take_rounds() {
-                tally.levels as f64
+                (tally.levels + tally.messages) as f64
             } else {
                 0.0
             },
