@@ -5,6 +5,7 @@ use sqlparser::ast::{self, Spanned};
 use super::literal;
 use super::moment::field_name;
 use super::scope::{Scope, place};
+use super::subquery::{AROUND, Subqueries, misplaced};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 use crate::relation::Aggregate;
@@ -40,6 +41,10 @@ pub(super) struct Context<'a> {
     scope: &'a Scope,
     work: &'a Work,
     pub(super) grouping: Option<&'a mut Grouping>,
+    /// What the query around this one is of, whose columns may be named too.
+    around: Option<&'a Scope>,
+    /// What subqueries become, where they may stand.
+    subqueries: Option<&'a Subqueries<'a>>,
     /// In how many others the expression is.
     nested: usize,
 }
@@ -50,8 +55,20 @@ impl<'a> Context<'a> {
             scope,
             work,
             grouping: None,
+            around: None,
+            subqueries: None,
             nested: 0,
         }
+    }
+
+    /// Where columns of the query around this one may be named, if there is one.
+    pub(super) fn within(self, around: Option<&'a Scope>) -> Self {
+        Context { around, ..self }
+    }
+
+    /// Where subqueries may stand.
+    pub(super) fn with(self, subqueries: Option<&'a Subqueries<'a>>) -> Self {
+        Context { subqueries, ..self }
     }
 
     /// Where aggregates may stand, if there is a grouping.
@@ -76,6 +93,8 @@ impl<'a> Context<'a> {
             scope: self.scope,
             work: self.work,
             grouping: None,
+            around: None,
+            subqueries: None,
             nested: self.nested,
         }
     }
@@ -192,6 +211,7 @@ impl Context<'_> {
     fn special(&mut self, expr: &ast::Expr) -> Result<Expr> {
         use ast::Expr as E;
         match expr {
+            E::Exists { .. } | E::InSubquery { .. } | E::Subquery(_) => self.subquery(expr),
             E::IsDistinctFrom(x, y) => {
                 let (x, y) = (self.expression(x)?, self.expression(y)?);
                 self.distinct(expr, x, y)
@@ -273,8 +293,26 @@ impl Context<'_> {
         }
     }
 
+    /// What a subquery stands for.
+    fn subquery(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let Some(subqueries) = self.subqueries else {
+            return Err(misplaced(expr));
+        };
+        let tested = match expr {
+            ast::Expr::InSubquery { expr: tested, .. } => Some(self.expression(tested)?),
+            _ => None,
+        };
+        subqueries.resolved(expr, tested)
+    }
+
     fn column(&mut self, table: Option<&ast::Ident>, name: &ast::Ident) -> Result<Expr> {
-        let found = self.scope.find(table, name)?;
+        let found = match (self.scope.find(table, name), self.around) {
+            (Err(error), Some(around)) => {
+                let found = around.find(table, name).map_err(|_| error)?;
+                return Ok(Expr::column(found.index + AROUND, found.kind, found.nullable));
+            }
+            (found, _) => found?,
+        };
         if self.grouping.is_some() {
             let what = format!(
                 "{name} is not in GROUP BY; add it there, or use it inside SUM, COUNT, MIN, MAX or AVG"
@@ -360,8 +398,8 @@ fn negated_if(negated: bool, x: Expr) -> Expr {
 fn instead_of(expr: &ast::Expr) -> String {
     use ast::Expr as E;
     match expr {
-        E::InSubquery { .. } | E::Exists { .. } | E::Subquery(_) | E::AnyOp { .. } | E::AllOp { .. } => {
-            "subqueries are supported in FROM only; write JOIN (SELECT DISTINCT key FROM …) AS s ON s.key = …"
+        E::AnyOp { .. } | E::AllOp { .. } => {
+            "ANY and ALL are not supported; compare with (SELECT MIN(x) FROM …) or (SELECT MAX(x) FROM …)"
                 .into()
         }
         E::Like { .. } | E::ILike { .. } | E::SimilarTo { .. } | E::RLike { .. } => {

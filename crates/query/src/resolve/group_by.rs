@@ -101,7 +101,7 @@ pub(super) fn grouped(relation: Relation, grouping: Grouping, at: Option<Place>)
 }
 
 /// Whether SELECT, HAVING or ORDER BY asks for something made of groups.
-fn has_aggregates(select: &ast::Select, by: &[ast::OrderByExpr]) -> bool {
+pub(super) fn has_aggregates(select: &ast::Select, by: &[ast::OrderByExpr]) -> bool {
     let of_item = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => aggregates(expr),
         _ => false,
@@ -126,7 +126,7 @@ fn aggregates(expr: &ast::Expr) -> bool {
 }
 
 /// Calls `visit` with an expression and all that it is made of, as far as aggregates can stand there.
-fn each(expr: &ast::Expr, visit: &mut impl FnMut(&ast::Expr)) {
+pub(super) fn each(expr: &ast::Expr, visit: &mut impl FnMut(&ast::Expr)) {
     use ast::Expr as E;
     visit(expr);
     let parts: Vec<&ast::Expr> = match expr {

@@ -17,6 +17,7 @@ mod query;
 mod resolver;
 mod scope;
 mod select;
+mod subquery;
 mod text;
 
 use std::cell::Cell;

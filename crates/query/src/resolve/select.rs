@@ -10,8 +10,9 @@ use super::group_by::grouped;
 use super::order::{first, numbered, ordered_by};
 use super::resolver::{Named, Resolved, Resolver};
 use super::scope::{means, place, refuse};
+use super::subquery::Subqueries;
 use crate::error::{Error, Result};
-use crate::expr::{Expr, Node, ValueKind};
+use crate::expr::Expr;
 use crate::relation::{Order, Relation};
 use crate::work::few_columns;
 
@@ -31,27 +32,31 @@ impl Resolver<'_> {
         named: &[Named<'_>],
     ) -> Result<Resolved> {
         only_what_is_there(select)?;
-        let From { mut relation, scope } = self.from(&select.from, named)?;
-        if let Some(condition) = &select.selection {
-            let condition = Context::new(&scope, self.work).condition(condition)?;
-            if !is_true(&condition) {
-                relation = relation.filter(condition);
-            }
-        }
+        let From { relation, scope } = self.from(&select.from, named)?;
+        let (mut relation, _) = self.kept(select.selection.as_ref(), (relation, &scope), named, None)?;
         few_columns(by.len(), place(select.span()))?;
         let mut grouping = self.grouping(select, by, &scope, &relation)?;
-        let mut context = Context::grouped(&scope, self.work, grouping.as_mut());
+        // What is made of groups cannot be compared with columns of single rows.
+        let around = grouping.is_none().then_some(&scope);
+        let subqueries = Subqueries::new(self, named, around);
+        let mut context = Context::grouped(&scope, self.work, grouping.as_mut()).with(Some(&subqueries));
         let columns = self.projection(&select.projection, &mut context)?;
         let having = select
             .having
             .as_ref()
             .map(|having| context.condition(having))
             .transpose()?;
-        let chosen = chosen(columns, by, &mut context)?;
+        let mut chosen = chosen(columns, by, &mut context)?;
         if let Some(grouping) = grouping {
             relation = grouped(relation, grouping, place(select.span()))?;
         }
-        if let Some(having) = having {
+        let told_of = chosen.columns.iter().map(|(_, column)| column.clone());
+        let (mut relation, placed) = subqueries.joined(relation, told_of.chain(having.clone()).collect())?;
+        let mut placed = placed.into_iter();
+        for ((_, column), placed) in chosen.columns.iter_mut().zip(&mut placed) {
+            *column = placed;
+        }
+        if let Some(having) = placed.next() {
             relation = relation.filter(having);
         }
         told(select, relation, chosen, limit)
@@ -165,9 +170,4 @@ fn only_what_is_there(select: &ast::Select) -> Result<()> {
         (select.from.is_empty(), "FROM and a table are missing"),
     ];
     refuse(place(select.span()), &refused)
-}
-
-/// Whether a condition is known to hold.
-fn is_true(condition: &Expr) -> bool {
-    condition.kind == ValueKind::Bool && matches!(condition.node, Node::Number(1))
 }

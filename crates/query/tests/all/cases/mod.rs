@@ -6,3 +6,4 @@ mod functions;
 mod joins;
 mod moments;
 mod numbers;
+mod subqueries;

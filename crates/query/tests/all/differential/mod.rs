@@ -22,7 +22,8 @@ use rusqlite::types::Value;
 use self::expressions::Sort;
 use self::queries::{Asked, Queries};
 pub(crate) use self::random::Random;
-use self::tables::{in_sqlite, world};
+pub(crate) use self::tables::in_sqlite;
+use self::tables::world;
 use crate::common::{Outcome, World, rows};
 
 /// Queries in a run that is not told how many.

@@ -1,0 +1,168 @@
+//! Subqueries in conditions and expressions: random rows with nulls and repeated values, compared with what SQLite says.
+
+use rusqlite::types::Value;
+
+use crate::common::World;
+use crate::differential::{Random, in_sqlite};
+
+/// Tables of three parties: keys that repeat, values that are missing.
+fn world(random: &mut Random) -> World {
+    let cell = |random: &mut Random, most: usize| match random.below(6) {
+        0 => "null".to_owned(),
+        _ => random.below(most).to_string(),
+    };
+    let rows = |random: &mut Random, count: usize, most: [usize; 2]| -> String {
+        let rows: Vec<String> = (0..count)
+            .map(|at| format!("{at} {} {}", cell(random, most[0]), cell(random, most[1])))
+            .collect();
+        rows.join(" | ")
+    };
+    let count = |random: &mut Random| random.below(7);
+    let (a, b, c) = (1 + count(random), count(random), count(random));
+    World::new(3)
+        .table(
+            0,
+            "a",
+            "id u8 not null unique, k u8, x u8",
+            &rows(random, a, [4, 5]),
+        )
+        .table(
+            1,
+            "b",
+            "id u8 not null unique, k u8, y u8",
+            &rows(random, b, [4, 5]),
+        )
+        .table(
+            2,
+            "c",
+            "id u8 not null unique, k u8, z u8",
+            &rows(random, c, [4, 5]),
+        )
+}
+
+/// The rows that SQLite gives, as `World::ask` writes them.
+fn lite(world: &World, sql: &str) -> String {
+    let sqlite = in_sqlite(world);
+    let mut statement = sqlite
+        .prepare(sql)
+        .unwrap_or_else(|error| panic!("{error}\n{sql}"));
+    let columns = statement.column_count();
+    let text = |value: Value| match value {
+        Value::Null => "null".to_owned(),
+        Value::Integer(number) => number.to_string(),
+        other => panic!("{other:?} in {sql}"),
+    };
+    let rows = statement.query_map((), |row| {
+        let cells: Result<Vec<String>, _> = (0..columns).map(|at| row.get(at).map(text)).collect();
+        Ok(cells?.join(" "))
+    });
+    let rows: Vec<String> = rows.unwrap().collect::<Result<_, _>>().unwrap();
+    rows.join(" | ")
+}
+
+const QUERIES: [&str; 38] = [
+    "select id from a where exists (select * from b where b.k = a.k) order by id",
+    "select id from a where exists (select 1 from b where b.k = a.k and y > 2 and a.x = b.y) order by id",
+    "select id from a where not exists (select * from b where b.k = a.k) order by id",
+    "select id from a where x > 1 and not exists (select * from b where b.k = a.k and b.y < 3) order by id",
+    "select id from a where exists (select * from b where b.k = a.k and b.y <> a.x) order by id",
+    "select id from a where not exists (select * from b where b.k = a.k and b.y <> a.x) order by id",
+    "select id from a where exists (select * from b where y > 3) order by id",
+    "select id from a where not exists (select * from b where y > 3) order by id",
+    "select id from a where k in (select k from b) order by id",
+    "select id from a where k in (select k from b where y > 2) order by id",
+    "select id from a where k not in (select k from b) order by id",
+    "select id from a where k not in (select k from b where k is not null) order by id",
+    "select id from a where id not in (select id from b where y < 4) order by id",
+    "select id from a where x in (select y from b where b.k = a.k) order by id",
+    "select id from a where x not in (select y from b where b.k = a.k) order by id",
+    "select id from a where k in (select k from b group by k having count(*) > 1) order by id",
+    "select id from a where not (k in (select k from b)) order by id",
+    "select id from a where k in (select k from b) or x = 1 order by id",
+    "select id from a where (k in (select k from b)) is null order by id",
+    "select id from a where x > (select min(y) from b) order by id",
+    "select id from a where x = (select max(y) from b where b.k = a.k) order by id",
+    "select id from a where x + 1 > (select sum(y) from b where b.k = a.k) order by id",
+    "select id from a where 1 > (select count(*) from b where b.k = a.k) order by id",
+    "select id from a where x >= (select count(y) + 1 from b where b.k = a.k and y > 1) order by id",
+    "select id from a where (select max(y) from b where b.k = a.k) is null order by id",
+    "select id, (select count(*) from b where b.k = a.k) from a order by id",
+    "select id, (select max(y) from b) from a order by id",
+    "select id, coalesce((select sum(y) from b where b.k = a.k), 0) + x from a order by id",
+    "select k, count(*) from a group by k having count(*) >= (select count(*) from b where y = 1) order by k",
+    "select k, count(*) from a group by k having k in (select k from b) order by k",
+    "select id from a where k in (select k from b where y in (select z from c)) order by id",
+    "select id from a where exists (select * from b where b.k = a.k and exists (select * from c where c.k = b.k and c.z <> b.y)) order by id",
+    "select id from a where exists (select * from b where b.k = a.k) and not exists (select * from c where c.k = a.k) order by id",
+    "select id from a where exists (select * from b where b.k = a.k and b.y > (select min(z) from c where c.k = b.k)) order by id",
+    "select a.id, b.id from a join b on a.k = b.id where exists (select * from c where c.k = a.k and c.z = b.y) order by a.id",
+    "select id from a where x > (select min(y) from b) and x < (select max(z) from c) order by id",
+    "select id from a where (select min(y) from b) in (select z from c) order by id",
+    "select count(*) from a where case when k in (select k from b) then x else 1 end = 1",
+];
+
+#[test]
+fn as_sqlite_says() {
+    let mut empty = 0;
+    for seed in 0..8 {
+        let world = world(&mut Random::new(seed));
+        for sql in QUERIES {
+            let right = lite(&world, sql);
+            assert_eq!(world.ask(sql), right, "{sql}\n{}", world.told());
+            empty += usize::from(right.is_empty());
+        }
+    }
+    assert!(empty < 8 * QUERIES.len() / 2, "{empty} answers have no rows");
+}
+
+/// What is refused, and why.
+#[test]
+fn what_subqueries_cannot_do() {
+    let world = world(&mut Random::new(0));
+    for (sql, why) in [
+        (
+            "select id from a where x = (select y from b)",
+            "must give one row",
+        ),
+        (
+            "select id from a where x = (select max(y) from b group by k)",
+            "must give one row",
+        ),
+        (
+            "select id from a where k in (select k, y from b)",
+            "must have one column",
+        ),
+        (
+            "select id from a where exists (select * from b where b.y > a.x)",
+            "by = only",
+        ),
+        (
+            "select id from a where exists (select * from b where b.y <> a.x)",
+            "may compare its columns",
+        ),
+        (
+            "select id from a where exists (select k from b where b.k = a.k group by k)",
+            "uses no columns of the query around it",
+        ),
+        (
+            "select id from a where x > any (select y from b)",
+            "ANY and ALL are not supported",
+        ),
+        (
+            "select sum((select max(y) from b)) from a",
+            "a subquery can stand in",
+        ),
+        (
+            "select id from a join b on a.k = (select max(z) from c)",
+            "a subquery can stand in",
+        ),
+        (
+            "select id from a where exists (select * from b where b.q = a.k)",
+            "there is no column b.q",
+        ),
+        ("select id from a where k in (select 'x' from b)", "IN looks for"),
+    ] {
+        let found = world.ask(sql);
+        assert!(found.contains(why), "{sql}: {found}");
+    }
+}
