@@ -17,14 +17,24 @@ pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
         }
         Operation::Filter(input, _) | Operation::First(input, ..) => large_groups(input, least),
         Operation::Group {
-            aggregates, grouped, ..
+            input,
+            aggregates,
+            grouped,
+            made_of,
+            ..
         } => {
             let rows = Aggregate {
                 function: Function::Rows,
                 of: Expr::bool(true),
             };
             let (kind, nullable) = rows.kind(MAX_ROWS as u64, *grouped);
-            aggregates.push(rows);
+            aggregates.push(match *made_of {
+                None => rows,
+                Some(column) => Aggregate {
+                    function: Function::Sum,
+                    of: input.all()[column].clone(),
+                },
+            });
             let told = relation.columns.clone();
             let count = Expr::column(told.len(), kind, nullable);
             let enough = Expr::compare(Comparison::Less, count, Expr::number(i128::from(least), 0));

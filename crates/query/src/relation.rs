@@ -61,6 +61,8 @@ pub(crate) enum Operation {
         keys: Vec<Expr>,
         aggregates: Vec<Aggregate>,
         grouped: bool,
+        /// The column of the input that says of how many rows each of its rows was made, if they are not rows that were there.
+        made_of: Option<usize>,
     },
     /// Some rows in an order, from one place up to another.
     First(Box<Relation>, Vec<Order>, Range<usize>),
@@ -179,6 +181,7 @@ impl Relation {
                 input: Box::new(self),
                 aggregates: Vec::new(),
                 grouped: true,
+                made_of: None,
             },
         }
     }

@@ -61,6 +61,7 @@ impl Planner<'_> {
                 keys,
                 aggregates,
                 grouped,
+                ..
             } => {
                 let (aggregates, wanted) = &match self.is_of_one(input) {
                     true => (aggregates.clone(), wanted.to_vec()),

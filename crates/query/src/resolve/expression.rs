@@ -14,7 +14,8 @@ use crate::work::{MAX_LEVELS, MAX_PARTS, Work};
 /// What is grouped, and what is made of the groups so far.
 pub(super) struct Grouping {
     pub(super) keys: Vec<Expr>,
-    pub(super) aggregates: Vec<Aggregate>,
+    /// Each of all values, or of each value once.
+    pub(super) aggregates: Vec<(Aggregate, bool)>,
     pub(super) grouped: bool,
     /// The most rows of a group.
     pub(super) rows: u64,
@@ -22,8 +23,9 @@ pub(super) struct Grouping {
 
 impl Grouping {
     /// The column of the grouped relation that is this aggregate.
-    pub(super) fn add(&mut self, aggregate: Aggregate) -> Expr {
+    pub(super) fn add(&mut self, aggregate: Aggregate, distinct: bool) -> Expr {
         let (kind, nullable) = aggregate.kind(self.rows, self.grouped);
+        let aggregate = (aggregate, distinct);
         let at = self.aggregates.iter().position(|other| *other == aggregate);
         let at = at.unwrap_or_else(|| {
             self.aggregates.push(aggregate);

@@ -14,29 +14,36 @@ impl Context<'_> {
         let at = at(whole);
         let name = function.name.to_string().to_ascii_uppercase();
         let arguments = arguments(function, &name, at)?;
-        let filter = function.filter.as_deref();
+        let values = Values {
+            filter: function.filter.as_deref(),
+            distinct: is_distinct(function),
+        };
         let aggregate = match (name.as_str(), arguments.as_slice()) {
-            ("COUNT", [None]) => Some(Function::Rows),
+            ("COUNT", [None]) if !values.distinct => Some(Function::Rows),
             ("COUNT", [Some(_)]) => Some(Function::Count),
             ("SUM", [Some(_)]) => Some(Function::Sum),
             // Of truth values, false is the least.
             ("MIN" | "ANY_VALUE" | "BOOL_AND" | "EVERY", [Some(_)]) => Some(Function::Least),
             ("MAX" | "BOOL_OR", [Some(_)]) => Some(Function::Greatest),
-            ("AVG", [Some(of)]) => return self.average(at, of, filter),
+            ("AVG", [Some(of)]) => return self.average(at, of, values),
             _ => None,
         };
         if let Some(aggregate) = aggregate {
             if let ("BOOL_AND" | "BOOL_OR" | "EVERY", Some(of)) = (name.as_str(), arguments[0]) {
                 self.plain().condition(of)?;
             }
-            return self.aggregate(at, aggregate, arguments[0], filter);
+            return self.aggregate(at, aggregate, arguments[0], values);
         }
-        if filter.is_some() {
+        if values.distinct {
+            let what = format!("DISTINCT can follow COUNT, SUM, MIN, MAX and AVG only, not {name}");
+            return Err(Error::query(at, what));
+        }
+        if values.filter.is_some() {
             let what = format!("FILTER can follow SUM, COUNT, MIN, MAX and AVG only, not {name}");
             return Err(Error::query(at, what));
         }
-        let values: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
-        match (name.as_str(), values.as_deref()) {
+        let arguments: Option<Vec<&ast::Expr>> = arguments.into_iter().collect();
+        match (name.as_str(), arguments.as_deref()) {
             ("COALESCE", Some([firsts @ .., last])) => self.coalesce(firsts, last),
             ("IFNULL" | "NVL", Some([x, y])) => self.coalesce(&[x], y),
             ("IF" | "IIF", Some([condition, yes, no])) => {
@@ -107,9 +114,9 @@ impl Context<'_> {
         Ok(result)
     }
 
-    fn average(&mut self, at: Option<Place>, of: &ast::Expr, filter: Option<&ast::Expr>) -> Result<Expr> {
-        let sum = self.aggregate(at, Function::Sum, Some(of), filter)?;
-        let count = self.aggregate(at, Function::Count, Some(of), filter)?;
+    fn average(&mut self, at: Option<Place>, of: &ast::Expr, values: Values<'_>) -> Result<Expr> {
+        let sum = self.aggregate(at, Function::Sum, Some(of), values)?;
+        let count = self.aggregate(at, Function::Count, Some(of), values)?;
         // Without values there is no average, and nothing is divided.
         let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
         let (Some(some), ValueKind::Number { most, scale, .. }) = (some, count.kind) else {
@@ -154,13 +161,13 @@ impl Context<'_> {
         }
     }
 
-    /// An aggregate of the rows of a group, or of those for which `filter` holds.
+    /// An aggregate of the rows of a group.
     fn aggregate(
         &mut self,
         at: Option<Place>,
         function: Function,
         of: Option<&ast::Expr>,
-        filter: Option<&ast::Expr>,
+        values: Values<'_>,
     ) -> Result<Expr> {
         let mut plain = self.plain();
         let Some(grouping) = &mut self.grouping else {
@@ -179,7 +186,9 @@ impl Context<'_> {
             let what = format!("SUM and AVG need a number, but this is {}", of.kind.name());
             return Err(Error::query(at, what));
         }
-        let (function, of) = match filter {
+        // Of the least and the greatest it does not matter how often they come.
+        let distinct = values.distinct && matches!(function, Function::Count | Function::Sum);
+        let (function, of) = match values.filter {
             None => (function, of),
             Some(filter) => {
                 let (condition, kind) = (plain.condition(filter)?, of.kind);
@@ -193,7 +202,7 @@ impl Context<'_> {
         };
         // What is never null is counted as rows.
         let function = match function {
-            Function::Count if !of.nullable => Function::Rows,
+            Function::Count if !of.nullable && !distinct => Function::Rows,
             function => function,
         };
         let of = if function == Function::Rows {
@@ -201,7 +210,7 @@ impl Context<'_> {
         } else {
             of
         };
-        Ok(grouping.add(Aggregate { function, of }))
+        Ok(grouping.add(Aggregate { function, of }, distinct))
     }
 }
 
@@ -235,6 +244,25 @@ fn no_function(name: &str) -> String {
     }
 }
 
+/// Which values an aggregate is of.
+#[derive(Clone, Copy)]
+struct Values<'a> {
+    /// Those of rows for which this holds.
+    filter: Option<&'a ast::Expr>,
+    /// Whether each is taken once.
+    distinct: bool,
+}
+
+/// Whether a function takes each value once.
+fn is_distinct(function: &ast::Function) -> bool {
+    match &function.args {
+        FunctionArguments::List(list) => {
+            matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct))
+        }
+        _ => false,
+    }
+}
+
 /// What a function is called with: expressions, and `None` for *.
 fn arguments<'a>(
     function: &'a ast::Function,
@@ -260,12 +288,6 @@ fn arguments<'a>(
     };
     if !list.clauses.is_empty() {
         return Err(Error::query(at, values_only()));
-    }
-    if matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct)) {
-        let what = format!(
-            "{name}(DISTINCT …) is not supported; use GROUP BY or SELECT DISTINCT in a subquery first"
-        );
-        return Err(Error::query(at, what));
     }
     let argument = |argument: &'a FunctionArg| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Ok(Some(expr)),

@@ -9,7 +9,7 @@ use super::resolver::Resolver;
 use super::scope::{Scope, means, place};
 use crate::error::{Error, Place, Result};
 use crate::expr::Expr;
-use crate::relation::{Info, Operation, Relation};
+use crate::relation::{Aggregate, Function, Info, Operation, Relation};
 use crate::work::few_columns;
 
 impl Resolver<'_> {
@@ -71,33 +71,93 @@ impl Resolver<'_> {
 
 /// Groups of the rows: the columns are the keys, and then what is made of each group.
 pub(super) fn grouped(relation: Relation, grouping: Grouping, at: Option<Place>) -> Result<Relation> {
-    let Grouping {
-        keys,
-        aggregates,
-        grouped,
-        rows,
-    } = grouping;
-    let info = |kind, nullable| Info {
-        name: String::new(),
-        kind,
-        nullable,
+    few_columns(grouping.keys.len() + grouping.aggregates.len() + 2, at)?;
+    let mut distinct = grouping.aggregates.iter().filter(|(_, distinct)| *distinct);
+    let Some((first, _)) = distinct.next() else {
+        let columns = grouping.columns();
+        let aggregates = grouping.aggregates.into_iter().map(|(aggregate, _)| aggregate);
+        return Ok(Relation {
+            columns,
+            at,
+            operation: Operation::Group {
+                input: Box::new(relation),
+                keys: grouping.keys,
+                aggregates: aggregates.collect(),
+                grouped: grouping.grouped,
+                made_of: None,
+            },
+        });
     };
-    few_columns(keys.len() + aggregates.len(), at)?;
-    let of_keys = keys.iter().map(|key| info(key.kind, key.nullable));
-    let of_aggregates = aggregates.iter().map(|aggregate| {
-        let (kind, nullable) = aggregate.kind(rows, grouped);
-        info(kind, nullable)
+    if distinct.any(|(other, _)| other.of != first.of) {
+        let what =
+            "aggregates with DISTINCT must all be of the same values here; make the others in a subquery";
+        return Err(Error::query(at, what));
+    }
+    each_once(relation, &grouping, first.of.clone(), at)
+}
+
+/// The same where some aggregates take each value once: of groups by the keys and these values.
+fn each_once(relation: Relation, grouping: &Grouping, value: Expr, at: Option<Place>) -> Result<Relation> {
+    let count = grouping.keys.len();
+    let all = grouping.aggregates.iter().filter(|(_, distinct)| !distinct);
+    let rows = Aggregate {
+        function: Function::Rows,
+        of: Expr::bool(true),
+    };
+    let parts = Grouping {
+        keys: grouping.keys.iter().cloned().chain([value]).collect(),
+        aggregates: all.cloned().chain([(rows, false)]).collect(),
+        grouped: true,
+        rows: grouping.rows,
+    };
+    let parts = grouped(relation, parts, at)?;
+    let columns = parts.all();
+    let made_of = columns.len() - 1;
+    let mut others = columns[count + 1..].iter();
+    let aggregates = grouping.aggregates.iter().map(|(aggregate, distinct)| {
+        if *distinct {
+            return Aggregate {
+                function: aggregate.function,
+                of: columns[count].clone(),
+            };
+        }
+        Aggregate {
+            function: match aggregate.function {
+                Function::Rows | Function::Count => Function::Sum,
+                function => function,
+            },
+            of: others.next().expect("it is one of the parts").clone(),
+        }
     });
+    let aggregates = aggregates.collect();
     Ok(Relation {
-        columns: of_keys.chain(of_aggregates).collect(),
+        columns: grouping.columns(),
         at,
         operation: Operation::Group {
-            input: Box::new(relation),
-            keys,
+            keys: columns[..count].to_vec(),
+            input: Box::new(parts),
             aggregates,
-            grouped,
+            grouped: grouping.grouped,
+            made_of: Some(made_of),
         },
     })
+}
+
+impl Grouping {
+    /// The columns of the groups.
+    fn columns(&self) -> Vec<Info> {
+        let info = |(kind, nullable)| Info {
+            name: String::new(),
+            kind,
+            nullable,
+        };
+        let of_keys = self.keys.iter().map(|key| info((key.kind, key.nullable)));
+        let of_aggregates = self
+            .aggregates
+            .iter()
+            .map(|(aggregate, _)| info(aggregate.kind(self.rows, self.grouped)));
+        of_keys.chain(of_aggregates).collect()
+    }
 }
 
 /// Whether SELECT, HAVING or ORDER BY asks for something made of groups.

@@ -346,7 +346,10 @@ impl<'a> Subqueries<'a> {
         let grouping = Grouping {
             grouped: !keys.is_empty(),
             keys,
-            aggregates,
+            aggregates: aggregates
+                .into_iter()
+                .map(|aggregate| (aggregate, false))
+                .collect(),
             rows: relation.most_rows(self.resolver.schema),
         };
         grouped(relation, grouping, at)
@@ -458,7 +461,9 @@ impl Grouping {
     /// What an expression of a group is for a group of no rows.
     fn of_nothing(&self, expr: &Expr) -> Expr {
         expr.over(&|column| {
-            let aggregate = column.checked_sub(self.keys.len()).map(|at| &self.aggregates[at]);
+            let aggregate = column
+                .checked_sub(self.keys.len())
+                .map(|at| &self.aggregates[at].0);
             match aggregate.map(|aggregate| (aggregate, aggregate.function)) {
                 Some((aggregate, Function::Rows | Function::Count)) => {
                     Expr::number(0, 0).into_kind(aggregate.kind(self.rows, self.grouped).0)

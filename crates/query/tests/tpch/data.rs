@@ -98,9 +98,19 @@ impl Tpch {
 
     fn add_goods(&mut self, random: &mut Random) {
         let supplier = (1..=self.suppliers)
-            .map(|key| vec![n(key), n(random.below(25))])
+            .map(|key| {
+                let comment = random.of(&["quick deposits", "Customer has Complaints", "even requests"]);
+                vec![
+                    n(key),
+                    n(random.below(25)),
+                    t(format!("Supplier#{key:06}")),
+                    n(random.below(1_000_000) as i128 - 100_000),
+                    t(comment),
+                ]
+            })
             .collect();
-        self.add("supplier", 2, "s_suppkey u32 unique, s_nationkey u8", supplier);
+        let columns = "s_suppkey u32 unique, s_nationkey u8, s_name char(16), s_acctbal decimal(12,2), s_comment char(40)";
+        self.add("supplier", 2, columns, supplier);
         let part = (1..=self.parts)
             .map(|key| {
                 let kind = random.of(&[
@@ -111,12 +121,36 @@ impl Tpch {
                 ]);
                 let brand = random.of(&["Brand#12", "Brand#23", "Brand#34", "Brand#45"]);
                 let container = random.of(&["SM CASE", "MED BAG", "LG BOX", "JUMBO JAR"]);
-                vec![n(key), t(brand), t(kind), n(1 + random.below(50)), t(container)]
+                let color = random.of(&["forest green", "dark olive", "pale rose", "light green"]);
+                vec![
+                    n(key),
+                    t(brand),
+                    t(kind),
+                    n(1 + random.below(50)),
+                    t(container),
+                    t(color),
+                    t(format!("Manufacturer#{}", 1 + random.below(5))),
+                ]
             })
             .collect();
-        let columns =
-            "p_partkey u32 unique, p_brand char(10), p_type char(20), p_size u8, p_container char(10)";
+        let columns = "p_partkey u32 unique, p_brand char(10), p_type char(20), p_size u8, p_container char(10), p_name char(16), p_mfgr char(16)";
         self.add("part", 2, columns, part);
+        let offers = (1..=self.parts).flat_map(|part| (0..4).map(move |at| (part, at)));
+        let offers: Vec<Vec<Cell>> = offers
+            .map(|(part, at)| {
+                let supplier = 1 + (part + at * (self.suppliers / 4 + 1)) % self.suppliers;
+                vec![
+                    n(part),
+                    n(supplier),
+                    n(1 + random.below(9999)),
+                    n(100 + random.below(99_900)),
+                ]
+            })
+            .collect();
+        let columns = "ps_partkey u32, ps_suppkey u32, ps_availqty u32, ps_supplycost decimal(12,2)";
+        self.add("partsupp", 1, columns, offers);
+        let declared = self.schema.tables.last_mut().unwrap();
+        declared.at_most = [("ps_partkey".to_owned(), 4)].into();
     }
 
     fn add_customers(&mut self, random: &mut Random) {
@@ -130,10 +164,15 @@ impl Tpch {
                     n(random.below(25)),
                     n(balance),
                     t(segment),
+                    t(format!(
+                        "{}-{:07}",
+                        10 + random.below(25),
+                        random.below(10_000_000)
+                    )),
                 ]
             })
             .collect();
-        let columns = "c_custkey u32 unique, c_name char(16), c_nationkey u8, c_acctbal decimal(12,2), c_mktsegment char(10)";
+        let columns = "c_custkey u32 unique, c_name char(16), c_nationkey u8, c_acctbal decimal(12,2), c_mktsegment char(10), c_phone char(15)";
         self.add("customer", 0, columns, customer);
     }
 
@@ -151,10 +190,17 @@ impl Tpch {
                     n(date),
                     t(priority),
                     n(0),
+                    t(random.of(&["F", "O", "P"])),
+                    n(100_000 + random.below(40_000_000)),
+                    t(random.of(&[
+                        "special packages requests",
+                        "regular deposits",
+                        "pending accounts",
+                    ])),
                 ]
             })
             .collect();
-        let columns = "o_orderkey u32 unique, o_custkey u32, o_orderdate date, o_orderpriority char(15), o_shippriority u8";
+        let columns = "o_orderkey u32 unique, o_custkey u32, o_orderdate date, o_orderpriority char(15), o_shippriority u8, o_orderstatus char(1), o_totalprice decimal(12,2), o_comment char(30)";
         self.add("orders", 0, columns, rows);
         dates
     }
