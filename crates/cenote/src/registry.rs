@@ -39,8 +39,6 @@ struct Entry {
     item: Option<&'static str>,
     replenishes: bool,
     kept_rows: usize,
-    shuffles: bool,
-    digests: bool,
     describe: fn(&Stored) -> Facts,
     chosen: fn() -> Protocol,
     read: fn(Value) -> serde_json::Result<Protocol>,
@@ -54,8 +52,6 @@ impl Entry {
             item: P::ITEM,
             replenishes: P::REPLENISHES,
             kept_rows: P::KEPT_ROWS,
-            shuffles: P::SHUFFLES,
-            digests: P::DIGESTS,
             describe: P::describe,
             chosen: || P::default().into(),
             read: |settings| serde_json::from_value::<P>(settings).map(Protocol::from),
@@ -219,8 +215,8 @@ impl Protocol {
     pub(crate) fn abilities(&self) -> Abilities {
         Abilities {
             levels_take_rounds: self.levels_take_rounds(),
-            shuffles: self.entry().is_some_and(|entry| entry.shuffles),
-            digests: self.entry().is_some_and(|entry| entry.digests),
+            shuffles: self.0.shuffles(),
+            digests: self.0.digests(),
         }
     }
 

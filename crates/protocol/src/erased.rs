@@ -34,6 +34,10 @@ pub trait AnyProtocol: Debug + Send + Sync + Any {
     fn topology(&self) -> Topology;
     /// As [`Protocol::security`].
     fn security(&self) -> u32;
+    /// As [`Protocol::shuffles`].
+    fn shuffles(&self) -> bool;
+    /// As [`Protocol::digests`].
+    fn digests(&self) -> bool;
     /// As [`Protocol::rounds`].
     fn rounds(&self, demand: &Demand<'_>) -> u64;
     /// As [`Protocol::prepare`].
@@ -128,6 +132,14 @@ impl<P: Protocol> AnyProtocol for P {
 
     fn security(&self) -> u32 {
         Protocol::security(self)
+    }
+
+    fn shuffles(&self) -> bool {
+        Protocol::shuffles(self)
+    }
+
+    fn digests(&self) -> bool {
+        Protocol::digests(self)
     }
 
     fn rounds(&self, demand: &Demand<'_>) -> u64 {

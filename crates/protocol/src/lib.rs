@@ -52,12 +52,6 @@ pub trait Protocol:
 
     /// How many rows a share has for each wire that [`Engine::keep`] keeps; 0 if shares end with their session.
     const KEPT_ROWS: usize = 0;
-    /// Whether its engine moves lanes in secret orders ([`Engine::shuffles`](cenote_session::Engine::shuffles)).
-    const SHUFFLES: bool = false;
-
-    /// Whether its engine compares tables by digests ([`Engine::digests`]).
-    const DIGESTS: bool = false;
-
     /// Gives the setting `name`, one of [`Protocol::SETTINGS`], a value.
     ///
     /// # Errors
@@ -69,6 +63,16 @@ pub trait Protocol:
 
     /// A wrong output passes with probability at most 2 to the minus this.
     fn security(&self) -> u32;
+
+    /// Whether its engine moves lanes in secret orders ([`Engine::shuffles`]).
+    fn shuffles(&self) -> bool {
+        false
+    }
+
+    /// Whether its engine compares tables by digests ([`Engine::digests`]).
+    fn digests(&self) -> bool {
+        false
+    }
 
     /// In a few words for people, what sets it apart from others of its name.
     fn variety(&self) -> String;

@@ -46,6 +46,8 @@ pub struct ThreeEngine {
     /// The stock that triples come from, if none are made. Declared after the workers, so that they are dropped first.
     online: Option<Online>,
     lag: usize,
+    shuffles: bool,
+    digests: bool,
     view_check: ViewCheck,
     /// Workers, also when the session is over.
     workers_at_start: u8,
@@ -87,6 +89,8 @@ impl ThreeEngine {
             mut entropy,
             ahead,
             lag,
+            shuffles,
+            digests,
             compared,
         } = config;
         check_links(me, &links)?;
@@ -154,10 +158,17 @@ impl ThreeEngine {
             rounds: 0,
             online,
             lag,
+            shuffles,
+            digests,
             view_check,
             workers_at_start,
             waiting,
         })
+    }
+
+    /// The number of lanes of `plan` that are given to a worker at a time, if there are enough for all workers.
+    pub fn group_lanes(plan: &Plan) -> usize {
+        most_lanes(plan)
     }
 
     /// The number of lanes that a worker evaluates `plan` on together, with a message for each layer of ANDs, if there are enough for all workers.
@@ -315,7 +326,7 @@ impl Engine for ThreeEngine {
     }
 
     fn shuffles(&self) -> bool {
-        true
+        self.shuffles
     }
 
     fn draw(&mut self, lanes: usize) -> Result<u32> {
@@ -331,7 +342,7 @@ impl Engine for ThreeEngine {
     }
 
     fn digests(&self) -> bool {
-        true
+        self.digests
     }
 
     fn digest(&mut self, these: &ThreeWires, those: &ThreeWires) -> Result<ThreeWires> {

@@ -93,6 +93,7 @@ impl Three {
         let is_large = parameters.blocks_per_batch() > (Lag::LEAST * WINDOW) as u64;
         let mut config = Config::new(parameters, session);
         config.view_check = self.view_check;
+        (config.shuffles, config.digests) = (self.shuffles(), self.digests());
         // All messages of a small batch are in flight in any case.
         if is_large {
             config.lag = Lag::Measured;
@@ -100,6 +101,10 @@ impl Three {
         config
     }
 }
+
+/// The most bits of security with which rows are moved and compared by sums over GF(2^64): each passes a wrong row with some `2^-64`, and a session has
+/// hundreds at most.
+const FIELD_SECURITY: u32 = 50;
 
 fn variant(name: &str) -> Option<Variant> {
     Variant::ALL.into_iter().find(|variant| variant.name() == name)
@@ -116,8 +121,6 @@ impl Protocol for Three {
     const NAME: &'static str = "three";
     const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
     const KEPT_ROWS: usize = 2;
-    const SHUFFLES: bool = true;
-    const DIGESTS: bool = true;
     const CHECKS: &'static [Check] = checks::ALL;
     type Prepared = Parameters;
     type Engine = ThreeEngine;
@@ -155,6 +158,15 @@ impl Protocol for Three {
 
     fn security(&self) -> u32 {
         self.security
+    }
+
+    /// Not where each check takes a whole batch, since sorts check after each step.
+    fn shuffles(&self) -> bool {
+        self.security <= FIELD_SECURITY && self.variant != Some(Variant::Reshuffle)
+    }
+
+    fn digests(&self) -> bool {
+        self.security <= FIELD_SECURITY
     }
 
     fn variety(&self) -> String {

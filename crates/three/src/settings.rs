@@ -89,6 +89,10 @@ pub struct Config {
     pub ahead: usize,
     /// How far sending runs ahead of receiving.
     pub lag: Lag,
+    /// Whether lanes are moved in secret orders. The same at all parties.
+    pub shuffles: bool,
+    /// Whether tables are compared by digests. The same at all parties.
+    pub digests: bool,
     /// Whether the parties have compared [`Config::terms`], the session's name, and what is to be made for stock already, so
     /// that the engine need not.
     pub compared: bool,
@@ -104,6 +108,8 @@ impl Config {
             entropy: Entropy::os(),
             ahead: 1,
             lag: Lag::default(),
+            shuffles: true,
+            digests: true,
             compared: false,
         }
     }

@@ -142,7 +142,7 @@ impl Driver {
             .max((self.used + self.prepared).div_ceil(n));
         let blocks = level * n - self.used - self.prepared;
         // The engine spreads lanes over the workers by groups: first whole groups for everyone, then the rest.
-        let group = (ThreeEngine::wave_lanes(&self.unit) / BLOCK_BITS) as u64;
+        let group = (ThreeEngine::group_lanes(&self.unit) / BLOCK_BITS) as u64;
         for blocks in [blocks / group * group, blocks % group] {
             let lanes = blocks * self.workers * BLOCK_BITS as u64;
             if lanes > 0 {

@@ -406,7 +406,7 @@ struct Pieces {
 
 impl Pieces {
     fn new(plan: &Plan, workers: u64, n: u64) -> Self {
-        let units = (ThreeEngine::wave_lanes(plan) / BLOCK_BITS) as u64;
+        let units = (ThreeEngine::group_lanes(plan) / BLOCK_BITS) as u64;
         let blocks = plan.and_count().max(1) as u64;
         let most = (SEGMENT_GATES as u64 / BLOCK_BITS as u64).min(n / 8) / blocks;
         let group = units.min(most.max(1));

@@ -95,7 +95,7 @@ impl Work {
         let bits = self.bits();
         let key = self.width + bits;
         let exchanged = self.ands((self.records / 2 * bits).saturating_mul(key), 0);
-        let verified = self.ands(self.records.saturating_mul(key), bits);
+        let verified = self.ands(self.records.saturating_mul(self.width), bits);
         self.comparisons(bits, self.records / 2, key, 1)
             .saturating_add(exchanged)
             .saturating_add(verified)

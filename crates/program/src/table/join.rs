@@ -138,7 +138,8 @@ impl Lookup {
     }
 }
 
-/// Of two rows of keys which key of both one after the other comes in each place of all; and whether both are sorted, without which the places have no meaning.
+/// Of two rows of keys which key of both one after the other comes in each place of all; and whether both are sorted, without which the places have no meaning. Each
+/// is looked at before they meet: whether a network sorts a row that is not sorted depends on the other row, and the owner of the first would learn of it.
 fn merged_places(left: &Value, right: &Value, key: Key) -> (Value, Value) {
     let (session, lefts) = (left.session(), left.lanes());
     let width = bits_of_places(lefts + right.lanes());
@@ -147,13 +148,14 @@ fn merged_places(left: &Value, right: &Value, key: Key) -> (Value, Value) {
         let numbers: Vec<u128> = (0..keys.lanes()).map(|at| (from + at) as u128).collect();
         Value::join(&[&session.constant_row(width, &numbers), keys])
     };
+    let ascend = [left, right].map(|keys| ascending(keys, key, false));
+    let ascend = Value::apply(Op::And, &[&ascend[0], &ascend[1]], 1);
     let key = Key {
         width: key.width + width as usize,
         ..key
     };
     let merged = merged(&numbered(left, 0), &numbered(right, lefts), key);
-    // Keys alone would not do: a key of the right before the same one of the left would not find it.
-    (merged.part(0, width), ascending(&merged, key, true))
+    (merged.part(0, width), ascend)
 }
 
 /// Whether keys ascend, strictly or not: one bit for all.

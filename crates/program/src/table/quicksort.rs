@@ -89,8 +89,9 @@ impl Part {
 
     /// Of these records, of which the first `sorted` are; if those are too few to take their median, they count as none.
     fn of(records: Vec<usize>, sorted: usize) -> Self {
-        let enough = (0.3 * (records.len() as f64).cbrt()).max(1.0);
-        let keeps = sorted == records.len() || sorted as f64 >= enough;
+        // At least 0.3 of the third root.
+        let enough = sorted > 0 && 1000 * (sorted as u128).pow(3) >= 27 * records.len() as u128;
+        let keeps = sorted == records.len() || enough;
         Self {
             sorted: if keeps { sorted } else { 0 },
             records,
@@ -101,7 +102,7 @@ impl Part {
     fn sample(&self) -> usize {
         match self.records.len() {
             few @ ..=ALL_PAIRS => few,
-            many => (many as f64).cbrt().round() as usize | 1,
+            many => third_root(many) | 1,
         }
     }
 
@@ -159,6 +160,12 @@ impl Part {
         self.sorted = sample;
         next.push(self);
     }
+}
+
+/// The whole number that is nearest to the third root: all parties must come to the same.
+fn third_root(number: usize) -> usize {
+    let above = |root: &u128| (2 * root + 1).pow(3) > 8 * number as u128;
+    (0..).find(above).expect("some root is large enough") as usize
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use crate::common::{alone, alone_with, everywhere};
 use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
 use cenote_program::{Secret, Session, Word, local, table};
-use cenote_session::{ClearEngine, Demand};
+use cenote_session::{ClearEngine, Demand, Parties};
 use cenote_three::Three;
 use proptest::prelude::*;
 
@@ -218,6 +219,45 @@ fn shuffles_are_uniform() {
         .sum();
     // Five degrees of freedom: above 56 by chance once in 10^10.
     assert!(counts.len() == 6 && chi < 56.0, "{counts:?}");
+}
+
+/// An owner whose keys are not sorted though it says so is found out whatever the other's keys are: else whether there is an answer would tell of them.
+#[test]
+fn keys_that_are_not_sorted_are_told_whatever_the_others_are() {
+    let found = |left: &[u128], right: &[u128]| {
+        let [left, right] = [left, right].map(<[u128]>::to_vec);
+        alone_with(true, move |session| {
+            let of = |keys: &[u128]| {
+                let bits = BitMatrix::from_fn(33, keys.len(), |bit, lane| keys[lane] >> bit & 1 == 1);
+                session
+                    .input_bits(PartyId(0), &[33], keys.len(), Some(&bits))
+                    .remove(0)
+            };
+            let (left, right) = (of(&left), of(&right));
+            let payload = session.public_bits(64, 7).filling(left.lanes());
+            let [found, _, wrong] = right
+                .matched(40, &left, &payload, [true; 2])
+                .expect("it is by an order");
+            let opened = session
+                .reveal_bits(&[found], Parties::all(1))?
+                .expect("this party learns it");
+            let wrong = session
+                .reveal_bits(&[wrong], Parties::all(1))?
+                .expect("this party learns it");
+            let found = (0..right.lanes()).filter(|&lane| opened.get(0, lane)).count();
+            Ok((found, wrong.get(0, 0)))
+        })
+    };
+    let rising = |from: u128, count: u128| (from..from + count).collect::<Vec<_>>();
+    assert_eq!(found(&rising(0, 64), &rising(32, 64)), (32, false));
+    for below in 0..64 {
+        // Two keys in the wrong order, between those of the other that are less and greater.
+        let mut left = rising(5000, 64);
+        (left[0], left[1]) = (1001, 1000);
+        let right = [rising(100, below), rising(2000, 64 - below)].concat();
+        assert!(found(&left, &right).1, "{below}");
+        assert!(found(&right, &left).1, "{below}");
+    }
 }
 
 /// How much is compared in a sort depends on the order in which the records were shuffled, and on their keys not at all: what is seen of sorts of equal,

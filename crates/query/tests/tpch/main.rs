@@ -210,9 +210,9 @@ fn q10_returned_items() {
 fn q11_important_stock() {
     agrees(
         "SELECT ps_partkey, SUM(ps_supplycost * ps_availqty) AS value FROM partsupp, supplier, nation
-         WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey AND n_regionkey = 1
+         WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey AND n_regionkey < 4
          GROUP BY ps_partkey HAVING SUM(ps_supplycost * ps_availqty) > (SELECT SUM(ps_supplycost * ps_availqty) * 0.01
-           FROM partsupp, supplier, nation WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey AND n_regionkey = 1)
+           FROM partsupp, supplier, nation WHERE ps_suppkey = s_suppkey AND s_nationkey = n_nationkey AND n_regionkey < 4)
          ORDER BY value DESC",
     );
 }
@@ -340,7 +340,7 @@ fn q22_global_sales_opportunity() {
            WHERE SUBSTRING(c_phone, 1, 2) IN ('13', '31', '23', '29', '30', '18', '17')
              AND c_acctbal > (SELECT AVG(c_acctbal) FROM customer WHERE c_acctbal > 0.00
                AND SUBSTRING(c_phone, 1, 2) IN ('13', '31', '23', '29', '30', '18', '17'))
-             AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey AND o_orderdate > '1994-01-01')) AS custsale
+             AND NOT EXISTS (SELECT * FROM orders WHERE o_custkey = c_custkey AND o_orderdate > '1997-06-01')) AS custsale
          GROUP BY cntrycode ORDER BY cntrycode",
     );
 }

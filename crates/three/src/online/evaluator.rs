@@ -6,10 +6,9 @@ use std::ops::Range;
 use cenote_circuit::{Level, Plan};
 use cenote_net::PartyId;
 use cenote_primitives::{
-    SecretBlocks, as_bytes, as_bytes_mut, as_words_mut, kernels, pack_bits, unpack_bits,
+    SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut, kernels, pack_bits, unpack_bits,
 };
 use cenote_session::{Piece, Result};
-use zeroize::Zeroize;
 
 use crate::material::stock::Stock;
 use crate::online::gate_log::{GateLog, Segment};
@@ -148,7 +147,7 @@ pub(crate) struct Evaluator {
     pub(crate) verifier: Verifier,
     zeros: Counter,
     /// Of each group of a wave, both components of the live wires.
-    slots: Vec<[Vec<u64>; 2]>,
+    slots: Vec<[SecretBlocks; 2]>,
     summands: SecretBlocks,
     pub(crate) rounds: u64,
 }
@@ -220,7 +219,7 @@ impl Evaluator {
         if ands.is_empty() {
             for (group, slots) in groups.iter().zip(&mut self.slots) {
                 for (slots, holds) in slots.iter_mut().zip(holder) {
-                    kernels::run_local_ops(slots, group.stride(), local, holds);
+                    kernels::run_local_ops(as_words_mut(slots), group.stride(), local, holds);
                 }
             }
             return Ok(());
@@ -236,6 +235,7 @@ impl Evaluator {
         let parts = parts(groups, ands.len());
         for ((group, slots), part) in groups.iter().zip(&mut self.slots).zip(&parts) {
             for (component, (slots, holds)) in slots.iter_mut().zip(holder).enumerate() {
+                let slots = as_words_mut(slots);
                 kernels::run_local_ops(slots, group.stride(), local, holds);
                 let (a, b) = (ands.iter().map(|and| and.a), ands.iter().map(|and| and.b));
                 gather(slots, a, group.lanes, &mut x[component][part.clone()]);
@@ -257,7 +257,7 @@ impl Evaluator {
         for ((group, slots), part) in groups.iter().zip(&mut self.slots).zip(parts) {
             for (slots, products) in slots.iter_mut().zip([&*ours, &*theirs]) {
                 let dst = ands.iter().map(|and| and.dst);
-                scatter(slots, dst, group.lanes, &products[part.clone()]);
+                scatter(as_words_mut(slots), dst, group.lanes, &products[part.clone()]);
             }
         }
         Ok(())
@@ -275,10 +275,7 @@ impl Evaluator {
     pub(crate) fn wipe(&mut self) {
         self.log.wipe();
         self.verifier.wipe();
-        self.slots
-            .iter_mut()
-            .flatten()
-            .for_each(|slots| slots.as_mut_slice().zeroize());
+        self.slots.iter_mut().flatten().for_each(SecretBlocks::wipe);
         self.summands.wipe();
     }
 }
@@ -295,9 +292,10 @@ impl Outputs<'_> {
         &self.group
     }
 
-    fn fill(&mut self, plan: &Plan, slots: &[Vec<u64>; 2]) {
+    fn fill(&mut self, plan: &Plan, slots: &[SecretBlocks; 2]) {
         let stride = self.group.stride();
         for (slots, rows) in slots.iter().zip(&mut self.rows) {
+            let slots = as_words(slots);
             for (row, &slot) in rows.iter_mut().zip(plan.output_slots()) {
                 row.copy_from_slice(&slots[slot as usize * stride..][..stride]);
             }
@@ -319,10 +317,11 @@ fn parts(groups: &[Group], ands: usize) -> Vec<Range<usize>> {
 }
 
 /// Puts the inputs of `plan` in a group's lanes into their slots.
-fn load(plan: &Plan, inputs: &[Piece<'_, ThreeWires>], group: Group, slots: &mut [Vec<u64>; 2]) {
+fn load(plan: &Plan, inputs: &[Piece<'_, ThreeWires>], group: Group, slots: &mut [SecretBlocks; 2]) {
     let (first, stride) = (group.first / 64, group.stride());
     for (component, slots) in slots.iter_mut().enumerate() {
-        slots.resize(plan.slots() * stride, 0);
+        slots.resize((plan.slots() * stride).div_ceil(8));
+        let slots = as_words_mut(slots);
         let rows = inputs.iter().flat_map(|(wires, range)| {
             let full = wires.stride();
             let rows = &wires.components[component][range.start * full..range.end * full];

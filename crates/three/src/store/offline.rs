@@ -144,6 +144,8 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
         mut entropy,
         ahead,
         lag,
+        shuffles: _,
+        digests: _,
         compared: _,
     } = config;
     let shape = Shape::of(&parameters);
