@@ -57,7 +57,7 @@ pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
         }
         _ => Err(Error::query(
             at,
-            "the job sets `min_group`, so the answer must be made of groups; use GROUP BY, or SUM, COUNT, MIN, MAX or AVG",
+            "the job sets `min_group`, so the answer must be made of groups, without subqueries beside them; use GROUP BY, or SUM, COUNT, MIN, MAX or AVG",
         )),
     }
 }

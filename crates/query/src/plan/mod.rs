@@ -1,6 +1,7 @@
 //! From operations on relations to steps: what depends on one party's rows alone is done by that party, and the rest secretly.
 
 mod atoms;
+mod before_join;
 mod calls;
 mod combine;
 mod filter;
@@ -63,6 +64,10 @@ impl Planner<'_> {
                 grouped,
                 ..
             } => {
+                if let Some(earlier) = self.grouped_before_join(relation)? {
+                    self.work.make(earlier.parts(), relation.at)?;
+                    return self.plan(&earlier, wanted);
+                }
                 let (aggregates, wanted) = &match self.is_of_one(input) {
                     true => (aggregates.clone(), wanted.to_vec()),
                     false => calls::of_keys(keys, aggregates, wanted),

@@ -84,6 +84,7 @@ fn same(found: &Value, right: &Value) -> bool {
     let number = |value: &Value| match value {
         Value::Integer(number) => Some(*number as f64),
         Value::Real(number) => Some(*number),
+        Value::Text(text) => text.parse().ok(),
         _ => None,
     };
     match (number(found), number(right)) {

@@ -218,6 +218,11 @@ fn small_groups_are_left_out() {
             .ask("select g from b union all select id from a")
             .contains("the job sets `min_group`")
     );
+    // Rows count, and not the values that are counted once.
+    world.schema.answer.min_group = 6;
+    world.answers(&[("select count(distinct g), count(*) from b", "2 6")]);
+    let beside = world.ask("select count(*) from b having count(*) > (select count(*) from a)");
+    assert!(beside.contains("without subqueries beside them"), "{beside}");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn lite(world: &World, sql: &str) -> String {
     rows.join(" | ")
 }
 
-const QUERIES: [&str; 38] = [
+const QUERIES: [&str; 48] = [
     "select id from a where exists (select * from b where b.k = a.k) order by id",
     "select id from a where exists (select 1 from b where b.k = a.k and y > 2 and a.x = b.y) order by id",
     "select id from a where not exists (select * from b where b.k = a.k) order by id",
@@ -98,13 +98,23 @@ const QUERIES: [&str; 38] = [
     "select a.id, b.id from a join b on a.k = b.id where exists (select * from c where c.k = a.k and c.z = b.y) order by a.id",
     "select id from a where x > (select min(y) from b) and x < (select max(z) from c) order by id",
     "select id from a where (select min(y) from b) in (select z from c) order by id",
+    "select count(distinct k), count(*), sum(x), min(x) from a",
+    "select k, count(distinct x), count(x), sum(x), max(x) from a group by k order by k",
+    "select k, sum(distinct x) from a group by k having count(distinct x) > 1 order by k",
+    "select count(distinct y) from a join b on a.k = b.id",
+    "select count(distinct k) from (select k from a union all select k from b)",
+    "select k, count(distinct id) from (select k, id from a union all select k, id from b) group by k order by k",
+    "select a.id, count(b.y), count(*), sum(b.y), max(b.y) from a left join b on a.k = b.k group by a.id order by a.id",
+    "select x, count(b.id), count(*) from a left join b on a.k = b.k and b.y > 1 group by x order by x",
+    "select n, count(*) from (select a.id, count(b.id) as n from a left join b on a.k = b.k group by a.id) t group by n order by n",
+    "select a.k, min(b.y + 1), sum(b.y * 2) from a left join b on a.x = b.k group by a.k order by a.k",
     "select count(*) from a where case when k in (select k from b) then x else 1 end = 1",
 ];
 
 #[test]
 fn as_sqlite_says() {
     let mut empty = 0;
-    for seed in 0..8 {
+    for seed in 0..5 {
         let world = world(&mut Random::new(seed));
         for sql in QUERIES {
             let right = lite(&world, sql);
@@ -112,7 +122,7 @@ fn as_sqlite_says() {
             empty += usize::from(right.is_empty());
         }
     }
-    assert!(empty < 8 * QUERIES.len() / 2, "{empty} answers have no rows");
+    assert!(empty < 5 * QUERIES.len() / 2, "{empty} answers have no rows");
 }
 
 /// What is refused, and why.
