@@ -52,12 +52,16 @@ impl Resolver<'_> {
                     self.left(all, next, constraint, span)?
                 }
                 JoinOperator::CrossJoin(JoinConstraint::None) => self.combined(all, next)?,
-                JoinOperator::FullOuter(_) => {
-                    let what = "FULL JOIN is not supported; make a UNION of the keys, and LEFT JOIN each table to it";
-                    return Err(Error::query(place(span), what));
+                JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
+                    let count = next.scope.0.len();
+                    let mut all = self.left(next, all, constraint, span)?;
+                    // As they stand in the query.
+                    all.scope.0.rotate_left(count);
+                    all
                 }
+                JoinOperator::FullOuter(constraint) => self.full(all, next, constraint, span)?,
                 _ => {
-                    let what = "only JOIN and LEFT JOIN are supported; for a RIGHT JOIN, exchange the tables and write LEFT JOIN";
+                    let what = "only JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN and CROSS JOIN are supported";
                     return Err(Error::query(place(span), what));
                 }
             };
@@ -222,16 +226,22 @@ impl Resolver<'_> {
         Ok(From { relation, scope })
     }
 
-    fn table(&self, name: &ast::Ident, named: &[Named<'_>]) -> Result<Relation> {
-        let known = named.iter().rev().find(|known| means(name, &known.name.value));
-        let tables = self.tables.get() + known.map_or(1, |known| known.relation.tables());
+    /// Sees that a query does not use too many tables with so many more.
+    pub(super) fn use_tables(&self, more: usize, at: Option<Place>) -> Result<()> {
+        let tables = self.tables.get() + more;
         if tables > MAX_TABLES {
             let what = format!(
                 "it uses more than {MAX_TABLES} tables, counting those of a subquery each time it is named; use fewer"
             );
-            return Err(Error::query(place(name.span), what));
+            return Err(Error::query(at, what));
         }
         self.tables.set(tables);
+        Ok(())
+    }
+
+    fn table(&self, name: &ast::Ident, named: &[Named<'_>]) -> Result<Relation> {
+        let known = named.iter().rev().find(|known| means(name, &known.name.value));
+        self.use_tables(known.map_or(1, |known| known.relation.tables()), place(name.span))?;
         if let Some(known) = known {
             self.work.make(known.relation.parts(), place(name.span))?;
             return Ok((*known.relation).clone());

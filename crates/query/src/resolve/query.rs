@@ -12,7 +12,7 @@ use super::resolver::{Named, Resolved, Resolver};
 use super::scope::{means, place, refuse, rename};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Expr, ValueKind};
-use crate::relation::{Info, Operation, Relation};
+use crate::relation::{Aggregate, Function, Info, Operation, Relation};
 use crate::work::few_columns;
 
 impl Resolver<'_> {
@@ -160,35 +160,99 @@ impl Resolver<'_> {
                 right,
             } => {
                 let at = place(body.span());
-                let distinct = match (op, set_quantifier) {
-                    (SetOperator::Union, SetQuantifier::All) => false,
-                    (SetOperator::Union, SetQuantifier::None | SetQuantifier::Distinct) => true,
-                    _ => {
-                        return Err(Error::query(
-                            at,
-                            "EXCEPT and INTERSECT are not supported, only UNION",
-                        ));
-                    }
+                let all = match set_quantifier {
+                    SetQuantifier::All => true,
+                    SetQuantifier::None | SetQuantifier::Distinct => false,
+                    _ => return Err(Error::query(at, "BY NAME is not supported")),
                 };
                 let both = [self.body(left, named)?, self.body(right, named)?];
-                let union = union(both, at)?;
-                Ok(if distinct { union.distinct() } else { union })
+                match op {
+                    SetOperator::Union if all => union(both, at),
+                    SetOperator::Union => Ok(union(both, at)?.distinct()),
+                    _ if all => Err(Error::query(
+                        at,
+                        "EXCEPT ALL and INTERSECT ALL are not supported, only EXCEPT and INTERSECT",
+                    )),
+                    SetOperator::Intersect => in_first(both, true, at),
+                    SetOperator::Except | SetOperator::Minus => in_first(both, false, at),
+                }
             }
             other => Err(Error::query(place(other.span()), "SELECT is expected here")),
         }
     }
 }
 
+/// The rows of the first, each once, that are also in the second or, if they are not to be, are not.
+fn in_first(both: [Relation; 2], in_second: bool, at: Option<Place>) -> Result<Relation> {
+    let marked = |relation: Relation, second: bool| {
+        let names = relation.columns.iter().map(|info| info.name.clone());
+        let columns: Vec<(String, Expr)> = names
+            .zip(relation.all())
+            .chain([(String::new(), Expr::bool(second))])
+            .collect();
+        few_columns(columns.len(), at).map(|()| relation.project(columns))
+    };
+    let [first, second] = both;
+    let (names, count): (Vec<String>, usize) = (
+        first.columns.iter().map(|info| info.name.clone()).collect(),
+        first.columns.len(),
+    );
+    if count != second.columns.len() {
+        return Err(other_columns(
+            "EXCEPT or INTERSECT",
+            count,
+            second.columns.len(),
+            at,
+        ));
+    }
+    let all = union([marked(first, false)?, marked(second, true)?], at)?;
+    let keys: Vec<Expr> = all.all().into_iter().take(count).collect();
+    let bounds = [Function::Least, Function::Greatest].map(|function| Aggregate {
+        function,
+        of: all.all()[count].clone(),
+    });
+    let mark = all.columns[count].clone();
+    let groups = Relation {
+        columns: all.columns[..count]
+            .iter()
+            .cloned()
+            .chain([mark.clone(), mark])
+            .collect(),
+        at,
+        operation: Operation::Group {
+            input: Box::new(all),
+            keys,
+            aggregates: bounds.to_vec(),
+            grouped: true,
+            made_of: None,
+        },
+    };
+    let columns = groups.all();
+    let (least, greatest) = (columns[count].clone(), columns[count + 1].clone());
+    let kept = match in_second {
+        true => least.not().and(greatest),
+        false => greatest.not(),
+    };
+    Ok(groups
+        .filter(kept)
+        .project(names.into_iter().zip(columns).collect()))
+}
+
+fn other_columns(of: &str, one: usize, other: usize, at: Option<Place>) -> Error {
+    let what = format!("the parts of {of} have {one} and {other} columns; give them the same number");
+    Error::query(at, what)
+}
+
 /// The rows of both, whose columns go together.
 fn union(both: [Relation; 2], at: Option<Place>) -> Result<Relation> {
     let [left, right] = both;
     if left.columns.len() != right.columns.len() {
-        let what = format!(
-            "the parts of a UNION have {} and {} columns; give them the same number",
+        return Err(other_columns(
+            "UNION",
             left.columns.len(),
-            right.columns.len()
-        );
-        return Err(Error::query(at, what));
+            right.columns.len(),
+            at,
+        ));
     }
     let mut columns = Vec::new();
     for (place, (one, other)) in left.columns.iter().zip(&right.columns).enumerate() {

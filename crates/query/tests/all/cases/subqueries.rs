@@ -60,7 +60,7 @@ fn lite(world: &World, sql: &str) -> String {
     rows.join(" | ")
 }
 
-const QUERIES: [&str; 48] = [
+const QUERIES: [&str; 58] = [
     "select id from a where exists (select * from b where b.k = a.k) order by id",
     "select id from a where exists (select 1 from b where b.k = a.k and y > 2 and a.x = b.y) order by id",
     "select id from a where not exists (select * from b where b.k = a.k) order by id",
@@ -108,6 +108,16 @@ const QUERIES: [&str; 48] = [
     "select x, count(b.id), count(*) from a left join b on a.k = b.k and b.y > 1 group by x order by x",
     "select n, count(*) from (select a.id, count(b.id) as n from a left join b on a.k = b.k group by a.id) t group by n order by n",
     "select a.k, min(b.y + 1), sum(b.y * 2) from a left join b on a.x = b.k group by a.k order by a.k",
+    "select k from a intersect select k from b order by k",
+    "select k, x from a except select k, y from b order by k, x",
+    "select k from (select k from a except select k from b where y = 1) t order by k",
+    "select k from a where k in (select k from b intersect select k from c) order by k",
+    "select a.id, b.id, b.y from a right join b on a.id = b.k order by b.id",
+    "select count(*), sum(y), sum(x) from a right join b on a.id = b.k",
+    "select a.id, b.id, x, y from a full join b on a.id = b.id order by coalesce(a.id, b.id)",
+    "select count(*), sum(x), sum(y) from a full join b on a.id = b.id",
+    "select a.id, b.id from a full join b on a.id = b.id where x = 1 or y = 2 order by coalesce(a.id, b.id)",
+    "select count(*) from a full join b on a.id = b.id where a.id is null",
     "select count(*) from a where case when k in (select k from b) then x else 1 end = 1",
 ];
 
