@@ -109,6 +109,44 @@ impl Queries<'_> {
         (all, filter)
     }
 
+    /// A condition with a subquery, which may compare its rows with those of `around`.
+    pub(super) fn subquery(&mut self, around: &Part) -> Option<[String; 2]> {
+        let inner = self.factor(0);
+        let (x, y) = self.pair(around, &inner, |_, _| true)?;
+        let other = self.pair(around, &inner, |_, _| true)?;
+        let own: Vec<Sql> = inner.columns.iter().map(|column| column.sql.clone()).collect();
+        let more = self.random.chance(40).then(|| self.over(&own).condition(1));
+        let (form, not) = (self.random.below(5), self.random.chance(40));
+        let differs = self.random.chance(30);
+        let text = |at: usize| {
+            let of = |sql: &Sql| [&sql.ours, &sql.lite][at].clone();
+            let from = [&inner.ours, &inner.lite][at];
+            let (x, y, not) = (of(&x.sql), of(&y.sql), if not { "not " } else { "" });
+            let more = more.as_ref().map(of);
+            let and = more
+                .as_ref()
+                .map_or_else(String::new, |more| format!(" and {more}"));
+            let only = more
+                .as_ref()
+                .map_or_else(String::new, |more| format!(" where {more}"));
+            let differs = match differs {
+                true => format!(" and {} <> {}", of(&other.0.sql), of(&other.1.sql)),
+                false => String::new(),
+            };
+            match form {
+                0 => format!("{not}exists (select 1 from {from} where {x} = {y}{and}{differs})"),
+                1 => format!("{x} {not}in (select {y} from {from}{only})"),
+                2 => format!("{x} >= (select min({y}) from {from}{only})"),
+                3 => format!("(select count(*) from {from} where {y} = {x}{and}) < 2"),
+                _ => {
+                    let (u, v) = (of(&other.0.sql), of(&other.1.sql));
+                    format!("{u} {not}in (select {v} from {from} where {x} = {y}{and})")
+                }
+            }
+        };
+        Some([text(0), text(1)])
+    }
+
     /// A subquery of one row.
     fn only_row(&mut self) -> Part {
         let table = self.factor(0);

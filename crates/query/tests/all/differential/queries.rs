@@ -230,6 +230,12 @@ impl<'a> Queries<'a> {
             }
             filters.push([condition.ours, condition.lite]);
         }
+        if depth > 0
+            && self.random.chance(20)
+            && let Some(condition) = self.subquery(&from)
+        {
+            filters.push(condition);
+        }
         let [mut from_ours, mut from_lite] = [from.ours.clone(), from.lite.clone()];
         if !filters.is_empty() {
             let all = |at: usize| {
