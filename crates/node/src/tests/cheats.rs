@@ -112,8 +112,11 @@ fn a_wrong_gate_that_is_used_changes_no_answer_and_is_told_to_the_evaluator_alon
     for party in 0..2 {
         assert_eq!(world.job(party, used).state, State::Done);
     }
-    let log = std::fs::read_to_string(world.node(1).database().audit_file()).expect("a log");
-    assert!(log.contains("\"event\":\"warned\""));
+    // The line is written a moment after the alarm.
+    until("the audit log tells it", || {
+        let log = std::fs::read_to_string(world.node(1).database().audit_file()).expect("a log");
+        log.contains("\"event\":\"warned\"")
+    });
     world.hub.spoil(None);
     let next = run("as before".into());
     assert_eq!(world.job(0, next).state, State::Done);
