@@ -53,14 +53,16 @@ fn world(parties: u8, share: u64) -> World {
 }
 
 fn wait_full(world: &World) {
+    // It is made at a low priority.
+    until_within(3 * PATIENCE, "the stock is full", || is_full(world));
+}
+
+fn is_full(world: &World) -> bool {
     let is_full = |node: &crate::Node| {
         let mut kinds = node.stock().into_iter();
         kinds.all(|stock| stock.amount == stock.target && !stock.making)
     };
-    // It is made at a low priority.
-    until_within(3 * PATIENCE, "the stock is full", || {
-        world.nodes.iter().flatten().all(is_full)
-    });
+    world.nodes.iter().flatten().all(is_full)
 }
 
 /// Nothing is made from here on. For a minute nobody asks either what others lack, unless the test does.
