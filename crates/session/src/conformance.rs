@@ -214,33 +214,39 @@ fn lanes_are_moved_in_secret_orders(cluster: &impl Cluster) {
     }
 }
 
+/// Tables that differ from one in a bit, or in several that would cancel without weights.
+fn changed_tables(values: &BitMatrix) -> Vec<BitMatrix> {
+    let (rows, lanes) = (values.rows(), values.lanes());
+    let (row, lane) = (rows - 1, lanes - 1);
+    [
+        vec![(0, 0)],
+        vec![(row, lane)],
+        // Of two lanes, two words of a wire, two wires, and two limbs of a lane.
+        vec![(0, 0), (0, lane.min(1))],
+        vec![(row, 0), (row, lane.min(64))],
+        vec![(0, lane), (row.min(1), lane)],
+        vec![(0, 0), (row.min(64), 0)],
+        (0..rows)
+            .flat_map(|row| (0..lanes).map(move |lane| (row, lane)))
+            .collect(),
+    ]
+    .into_iter()
+    .map(|flips| {
+        let mut changed = values.clone();
+        for (row, lane) in flips {
+            changed.set(row, lane, !changed.get(row, lane));
+        }
+        changed
+    })
+    .filter(|changed| changed != values)
+    .collect()
+}
+
 /// A digest is zero if two tables are the same, and not if they differ, wherever that is and however the differences would add up without weights.
 fn tables_are_compared_by_digests(cluster: &impl Cluster) {
     for (rows, lanes) in [(1, 1), (3, 63), (64, 64), (65, 130), (129, 1000), (2, 40_000)] {
         let values = bits(52, rows, lanes);
-        let (row, lane) = (rows - 1, lanes - 1);
-        let changed: Vec<BitMatrix> = [
-            vec![(0, 0)],
-            vec![(row, lane)],
-            // Of two lanes, two words of a wire, two wires, and two limbs of a lane.
-            vec![(0, 0), (0, lane.min(1))],
-            vec![(row, 0), (row, lane.min(64))],
-            vec![(0, lane), (row.min(1), lane)],
-            vec![(0, 0), (row.min(64), 0)],
-            (0..rows)
-                .flat_map(|row| (0..lanes).map(move |lane| (row, lane)))
-                .collect(),
-        ]
-        .into_iter()
-        .map(|flips| {
-            let mut changed = values.clone();
-            for (row, lane) in flips {
-                changed.set(row, lane, !changed.get(row, lane));
-            }
-            changed
-        })
-        .filter(|changed| *changed != values)
-        .collect();
+        let changed = changed_tables(&values);
         let mut b = Builder::new();
         let x = b.input("x", rows as u32, BitOrder::Lsb);
         let opposite: Vec<_> = x.iter().map(|&bit| !bit).collect();
