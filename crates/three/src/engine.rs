@@ -95,12 +95,7 @@ impl ThreeEngine {
         } = config;
         check_links(me, &links)?;
         lag.check()?;
-        if parameters.n() > u64::from(u32::MAX) {
-            return Err(Error::BadInput(format!(
-                "a batch has at most 2^32 - 1 blocks, not {}",
-                parameters.n()
-            )));
-        }
+        check_batch(&parameters)?;
         let mut online = match folder {
             Some(folder) => Some(
                 Online::open(me, folder, &settings(&parameters, view_check))
@@ -203,6 +198,15 @@ impl ThreeEngine {
         self.call("fill stock", |this| {
             this.workers.iter().try_for_each(|worker| worker.stock.fill())
         })
+    }
+}
+
+fn check_batch(parameters: &Parameters) -> Result<()> {
+    match parameters.n() {
+        0..=0xffff_ffff => Ok(()),
+        more => Err(Error::BadInput(format!(
+            "a batch has at most 2^32 - 1 blocks, not {more}"
+        ))),
     }
 }
 
