@@ -8,7 +8,7 @@
 
 use crate::op::Op;
 use crate::table::cost::Work;
-use crate::table::order::{Order, bits_of_places};
+use crate::table::order::{Order, bits_of_places, numbers};
 use crate::value::{Value, runs};
 
 /// The records of `records` whose bit in `chosen` is 1, in their order, then the others in some order; and how many are chosen, in as
@@ -35,16 +35,12 @@ pub(crate) fn compacted(records: &Value, chosen: &Value) -> (Value, Value) {
 
 /// Where each record goes: those that are chosen as many places from the first as are chosen `before` them, the others after `all` of those.
 fn places(chosen: &Value, before: &Value, all: &Value) -> Value {
-    let (count, session) = (chosen.lanes(), chosen.session());
+    let count = chosen.lanes();
     let width = bits_of_places(count);
     let narrow = |value: &Value| Value::apply(Op::Resize { signed: false }, &[value], width);
     let (before, all) = (narrow(before), narrow(all));
-    let numbers: Vec<u128> = (0..count as u128).collect();
-    let others = Value::apply(
-        Op::Subtract,
-        &[&session.constant_row(width, &numbers), &before],
-        width,
-    );
+    let numbers = numbers(chosen.session(), 0..count, width);
+    let others = Value::apply(Op::Subtract, &[&numbers, &before], width);
     let after = Value::apply(Op::Add, &[&others, &all], width);
     Value::apply(Op::Select, &[chosen, &before, &after], width)
 }

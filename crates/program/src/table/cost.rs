@@ -5,6 +5,7 @@ use cenote_circuit::library::Key;
 
 use crate::choice::AND;
 use crate::session::Session;
+use crate::table::order::bits_of_places;
 
 /// Messages one after another to move rows and check them.
 const MOVE: u64 = 9;
@@ -37,7 +38,7 @@ impl Work {
 
     /// Bits that count the records.
     pub(super) fn bits(self) -> u64 {
-        self.records.next_power_of_two().ilog2().max(1).into()
+        bits_of_places(self.records as usize).into()
     }
 
     /// What a network takes, which is too much if none is to be used.
@@ -63,7 +64,7 @@ impl Work {
         few.min(shallow)
     }
 
-    /// All of it moved once, with `more` bits of each record: as many ANDs as take as many bytes.
+    /// Records of so many bits moved once: as many ANDs as take as many bytes.
     fn moved(self, width: u64) -> u64 {
         let each = 27 + width * 28 / 100;
         self.ands(self.records * each, MOVE)
@@ -81,11 +82,15 @@ impl Work {
 
     /// Sorted in a secret order, by comparisons that are opened.
     pub(super) fn order(self, key: Key) -> u64 {
+        self.compared_in_order(key, self.records * self.bits() * 11 / 10)
+    }
+
+    /// So many comparisons in the steps of a sort in a secret order, for which keys are moved, and then all of it.
+    fn compared_in_order(self, key: Key, compared: u64) -> u64 {
         let bits = self.bits();
         let key = key.width as u64 + bits;
         let steps = bits * 28 / 10 + 1;
-        let side_by_side = self.records * bits * 11 / 10 / steps;
-        self.comparisons(steps, side_by_side, key, OPEN)
+        self.comparisons(steps, compared / steps, key, OPEN)
             .saturating_add(self.moved(key))
             .saturating_add(self.moved(self.width))
     }
@@ -135,17 +140,11 @@ impl Work {
 
     /// The `count` least in a secret order.
     pub(super) fn least_order(self, key: Key, count: usize) -> u64 {
-        let bits = self.bits();
-        let key = key.width as u64 + bits;
         let own = Self {
             records: count as u64,
             ..self
         };
-        let steps = bits * 28 / 10 + 1;
-        let compared = 3 * self.records + own.records * own.bits() * 11 / 10;
-        self.comparisons(steps, compared / steps, key, OPEN)
-            .saturating_add(self.moved(key))
-            .saturating_add(self.moved(self.width))
+        self.compared_in_order(key, 3 * self.records + own.records * own.bits() * 11 / 10)
     }
 
     /// Compacted by a network.

@@ -8,7 +8,7 @@ use crate::op::{Called, Op};
 use crate::table::compact::exchange_if;
 use crate::table::cost::Work;
 use crate::table::network::Network;
-use crate::table::order::{Order, bits_of_places};
+use crate::table::order::{Order, bits_of_places, numbers};
 use crate::table::scan::{scanned, starts};
 use crate::table::sort::merged;
 use crate::value::Value;
@@ -145,8 +145,8 @@ fn merged_places(left: &Value, right: &Value, key: Key) -> (Value, Value) {
     let width = bits_of_places(lefts + right.lanes());
     // With its number, each key is another: those of the left come first.
     let numbered = |keys: &Value, from: usize| {
-        let numbers: Vec<u128> = (0..keys.lanes()).map(|at| (from + at) as u128).collect();
-        Value::join(&[&session.constant_row(width, &numbers), keys])
+        let numbers = numbers(session, from..from + keys.lanes(), width);
+        Value::join(&[&numbers, keys])
     };
     let ascend = [left, right].map(|keys| ascending(keys, key, false));
     let ascend = Value::apply(Op::And, &[&ascend[0], &ascend[1]], 1);

@@ -1,5 +1,6 @@
 //! Orders of records: a shuffle that nobody knows, and public places after it, or before it is undone.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use cenote_circuit::library::{Key, permutation_network, route_permutation};
@@ -10,6 +11,7 @@ use zeroize::Zeroizing;
 use crate::error::Result;
 use crate::op::Op;
 use crate::secret::Secret;
+use crate::session::Session;
 use crate::table::compact::exchange_if;
 use crate::table::network::{Gate, Network};
 use crate::table::quicksort::{Quicksort, spare};
@@ -116,10 +118,8 @@ impl Order {
     /// As [`Order::by`].
     pub(crate) fn of_least(records: &Value, key: Key, wanted: usize) -> Result<Self> {
         let (session, count) = (records.session(), records.lanes());
-        let places = bits_of_places(count);
-        let numbers: Vec<u128> = (0..count as u128).collect();
         let keys = records.part(0, key.width as u32);
-        let numbered = Value::join(&[&session.constant_row(places, &numbers), &keys]);
+        let numbered = Value::join(&[&numbers(session, 0..count, bits_of_places(count)), &keys]);
         let mut order = Self::random(&numbered);
         let keys = order.applied(&numbered);
         let foreseen = session.foresees().then(|| {
@@ -148,14 +148,7 @@ impl Order {
     /// # Errors
     /// What happened to the session.
     pub(crate) fn to(places: &Value) -> Result<Self> {
-        let session = places.session();
-        let mut order = Self::random(places);
-        let moved = order.applied(places);
-        let opened = session.open_untelling(&moved)?;
-        if !session.foresees() {
-            order.places = Places::After(inverse(&numbers(&opened)?));
-        }
-        Ok(order)
+        Self::opened(places, |places| Places::After(inverse(&places)))
     }
 
     /// The order in which each place has the record whose number is there. No two have the same.
@@ -163,12 +156,16 @@ impl Order {
     /// # Errors
     /// What happened to the session.
     pub(crate) fn of(records: &Value) -> Result<Self> {
-        let session = records.session();
-        let mut order = Self::random(records);
-        let moved = order.applied(records);
-        let opened = session.open_untelling(&moved)?;
+        Self::opened(records, Places::Before)
+    }
+
+    /// The order that has the places that these numbers are once they are shuffled, and opened.
+    fn opened(numbers: &Value, places: impl FnOnce(Vec<usize>) -> Places) -> Result<Self> {
+        let session = numbers.session();
+        let mut order = Self::random(numbers);
+        let opened = session.open_untelling(&order.applied(numbers))?;
         if !session.foresees() {
-            order.places = Places::Before(numbers(&opened)?);
+            order.places = places(permutation(&opened)?);
         }
         Ok(order)
     }
@@ -220,7 +217,7 @@ impl Order {
 ///
 /// # Errors
 /// That they are not.
-fn numbers(opened: &BitMatrix) -> Result<Vec<usize>> {
+fn permutation(opened: &BitMatrix) -> Result<Vec<usize>> {
     let numbers: Vec<usize> = (0..opened.lanes())
         .map(|lane| {
             (0..opened.rows())
@@ -245,6 +242,12 @@ fn inverse(places: &[usize]) -> Vec<usize> {
         .enumerate()
         .for_each(|(at, &place)| back[place] = at);
     back
+}
+
+/// Public numbers of records.
+pub(crate) fn numbers(session: &Session, records: Range<usize>, width: u32) -> Value {
+    let numbers: Vec<u128> = records.map(|number| number as u128).collect();
+    session.constant_row(width, &numbers)
 }
 
 /// Bits that say which of so many records it is.

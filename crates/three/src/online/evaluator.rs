@@ -216,19 +216,11 @@ impl Evaluator {
         let holder = constant_holder(self.me);
         let local = &plan.local_ops()[level.local.clone()];
         let ands = &plan.and_ops()[level.ands.clone()];
-        if ands.is_empty() {
-            for (group, slots) in groups.iter().zip(&mut self.slots) {
-                for (slots, holds) in slots.iter_mut().zip(holder) {
-                    kernels::run_local_ops(as_words_mut(slots), group.stride(), local, holds);
-                }
-            }
-            return Ok(());
-        }
         let words = groups
             .iter()
             .map(|group| layer_words(ands.len(), group.lanes))
             .sum();
-        if self.log.is_full_for(words) {
+        if words > 0 && self.log.is_full_for(words) {
             self.verify(stock)?;
         }
         let Segment { x, y, z } = self.log.extend(words);
@@ -241,6 +233,9 @@ impl Evaluator {
                 gather(slots, a, group.lanes, &mut x[component][part.clone()]);
                 gather(slots, b, group.lanes, &mut y[component][part.clone()]);
             }
+        }
+        if ands.is_empty() {
+            return Ok(());
         }
         let [ours, theirs] = z;
         self.summands.resize(words.div_ceil(8));

@@ -30,10 +30,11 @@ pub(super) fn take(words: usize) -> Option<Vec<u64>> {
         return None;
     }
     SPARE.with_borrow_mut(|spare| {
-        let fits = |vector: &Vec<u64>| (words..=words + words / 4).contains(&vector.len());
+        let fits = |vector: &Vec<u64>| (words..=words + words / 4).contains(&vector.capacity());
         let mut vector = spare.vectors.remove(spare.vectors.iter().rposition(fits)?);
-        spare.words -= vector.len();
-        vector.truncate(words);
+        spare.words -= vector.capacity();
+        // All that was ever written of it was wiped.
+        vector.resize(words, 0);
         Some(vector)
     })
 }
@@ -41,14 +42,14 @@ pub(super) fn take(words: usize) -> Option<Vec<u64>> {
 /// Wipes shares, and keeps their room.
 pub(super) fn give_up(mut vector: Vec<u64>) {
     vector.as_mut_slice().zeroize();
-    if vector.len() < LEAST {
+    if vector.capacity() < LEAST {
         return;
     }
     SPARE.with_borrow_mut(|spare| {
-        spare.words += vector.len();
+        spare.words += vector.capacity();
         spare.vectors.push(vector);
         while spare.words > MOST || spare.vectors.len() > VECTORS {
-            spare.words -= spare.vectors.remove(0).len();
+            spare.words -= spare.vectors.remove(0).capacity();
         }
     });
 }
@@ -69,6 +70,11 @@ mod tests {
         assert!(take(LEAST / 2).is_none() && take(2 * LEAST).is_none());
         assert_eq!(take(LEAST), Some(vec![0; LEAST]));
         assert_eq!(take(LEAST), None);
+        // What was taken for less counts, and comes back, as large as it is.
+        give_up(vec![7; LEAST + 100]);
+        give_up(take(LEAST).expect("it fits"));
+        SPARE.with_borrow(|spare| assert_eq!(spare.words, LEAST + 100));
+        assert_eq!(take(LEAST + 100), Some(vec![0; LEAST + 100]));
         for _ in 0..5 {
             give_up(vec![1; MOST / 4]);
         }
