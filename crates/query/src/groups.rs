@@ -23,10 +23,7 @@ pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
             made_of,
             ..
         } => {
-            let rows = Aggregate {
-                function: Function::Rows,
-                of: Expr::bool(true),
-            };
+            let rows = Aggregate::rows();
             let (kind, nullable) = rows.kind(MAX_ROWS as u64, *grouped);
             aggregates.push(match *made_of {
                 None => rows,

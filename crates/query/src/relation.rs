@@ -25,6 +25,16 @@ pub(crate) enum Function {
     Greatest,
 }
 
+impl Function {
+    /// What puts its values of parts of a group together.
+    pub(crate) fn of_parts(self) -> Self {
+        match self {
+            Function::Rows | Function::Count | Function::Sum => Function::Sum,
+            function => function,
+        }
+    }
+}
+
 /// A function of the values of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Aggregate {
@@ -173,15 +183,47 @@ impl Relation {
 
     /// Each of its rows once.
     pub(crate) fn distinct(self) -> Self {
+        let (columns, all) = (self.columns.clone(), self.all());
         Relation {
-            columns: self.columns.clone(),
+            columns,
+            ..self.grouped(all, Vec::new(), 0)
+        }
+    }
+
+    /// Groups of its rows, of which a group has so many at most: the columns, which have no names, are the keys, and then what is made of each group. Without keys
+    /// there is one.
+    pub(crate) fn grouped(self, keys: Vec<Expr>, aggregates: Vec<Aggregate>, rows: u64) -> Self {
+        let grouped = !keys.is_empty();
+        let of_keys = keys.iter().map(|key| (key.kind, key.nullable));
+        let of_aggregates = aggregates.iter().map(|aggregate| aggregate.kind(rows, grouped));
+        let columns = of_keys.chain(of_aggregates).map(|(kind, nullable)| Info {
+            name: String::new(),
+            kind,
+            nullable,
+        });
+        Relation {
+            columns: columns.collect(),
             at: self.at,
             operation: Operation::Group {
-                keys: self.all(),
                 input: Box::new(self),
-                aggregates: Vec::new(),
-                grouped: true,
+                keys,
+                aggregates,
+                grouped,
                 made_of: None,
+            },
+        }
+    }
+
+    /// Each of its rows with the rows of `right` where these are equal, or with nulls.
+    pub(crate) fn left_join(self, right: Relation, on: Vec<(Expr, Expr)>, at: Option<Place>) -> Self {
+        let of_right = right.columns.iter().map(Info::or_null);
+        Relation {
+            columns: self.columns.iter().cloned().chain(of_right).collect(),
+            at,
+            operation: Operation::Left {
+                left: Box::new(self),
+                right: Box::new(right),
+                on,
             },
         }
     }
@@ -211,7 +253,25 @@ impl Relation {
     }
 }
 
+impl Info {
+    /// The same column where it may be null.
+    pub(crate) fn or_null(&self) -> Self {
+        Info {
+            nullable: true,
+            ..self.clone()
+        }
+    }
+}
+
 impl Aggregate {
+    /// How many rows there are.
+    pub(crate) fn rows() -> Self {
+        Aggregate {
+            function: Function::Rows,
+            of: Expr::bool(true),
+        }
+    }
+
     /// The kind of its values, for groups of at most `rows` rows, and whether it may be null.
     pub(crate) fn kind(&self, rows: u64, grouped: bool) -> (ValueKind, bool) {
         let rows = i128::from(rows);

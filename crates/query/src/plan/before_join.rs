@@ -4,8 +4,8 @@
 use super::combine::slots;
 use super::planner::Planner;
 use crate::error::Result;
-use crate::expr::{Expr, ValueKind};
-use crate::relation::{Aggregate, Function, Info, Operation, Relation};
+use crate::expr::Expr;
+use crate::relation::{Aggregate, Function, Operation, Relation};
 
 impl Planner<'_> {
     /// The same groups made of groups of the second table; nothing if it need not or cannot be so.
@@ -14,7 +14,6 @@ impl Planner<'_> {
             input,
             keys,
             aggregates,
-            grouped,
             ..
         } = &relation.operation
         else {
@@ -51,43 +50,23 @@ impl Planner<'_> {
             .iter()
             .zip(&made[own.len()..])
             .map(|(aggregate, part)| {
-                let (function, of) = match aggregate.function {
-                    // A row without any counts too.
-                    Function::Rows => (Function::Sum, or_else(part, 1)),
-                    Function::Count => (Function::Sum, or_else(part, 0)),
-                    function => (function, part.clone()),
-                };
-                Aggregate { function, of }
+                let of = part.clone();
+                Aggregate {
+                    function: aggregate.function.of_parts(),
+                    of: match aggregate.function {
+                        // A row without any counts too.
+                        Function::Rows => of.with_default(Expr::number(1, 0)),
+                        Function::Count => of.with_default(Expr::number(0, 0)),
+                        _ => of,
+                    },
+                }
             });
-        let aggregates = aggregates.collect();
-        let nullable = |info: &Info| Info {
-            nullable: true,
-            ..info.clone()
-        };
-        let joined = Relation {
-            columns: left
-                .columns
-                .iter()
-                .cloned()
-                .chain(groups.columns.iter().map(nullable))
-                .collect(),
-            at: input.at,
-            operation: Operation::Left {
-                left: left.clone(),
-                right: Box::new(groups),
-                on,
-            },
-        };
+        let joined = (**left).clone().left_join(groups, on, input.at);
+        let groups = joined.grouped(keys.clone(), aggregates.collect(), 0);
         Ok(Some(Relation {
             columns: relation.columns.clone(),
             at: relation.at,
-            operation: Operation::Group {
-                input: Box::new(joined),
-                keys: keys.clone(),
-                aggregates,
-                grouped: *grouped,
-                made_of: None,
-            },
+            ..groups
         }))
     }
 
@@ -101,32 +80,8 @@ impl Planner<'_> {
                 of: aggregate.of.over(&|column| all[column - count].clone()),
             })
             .collect();
-        let rows = right.most_rows(self.schema);
-        let info = |(kind, nullable): (ValueKind, bool)| Info {
-            name: String::new(),
-            kind,
-            nullable,
-        };
-        let of_keys = by.iter().map(|key| info((key.kind, key.nullable)));
-        let of_groups = made.iter().map(|aggregate| info(aggregate.kind(rows, true)));
-        Relation {
-            columns: of_keys.chain(of_groups).collect(),
-            at: right.at,
-            operation: Operation::Group {
-                input: Box::new(right.clone()),
-                keys: by.to_vec(),
-                aggregates: made,
-                grouped: true,
-                made_of: None,
-            },
-        }
+        right
+            .clone()
+            .grouped(by.to_vec(), made, right.most_rows(self.schema))
     }
-}
-
-/// A number, or another where it is null.
-fn or_else(number: &Expr, other: i128) -> Expr {
-    let missing = number.clone().missing();
-    let mut chosen = Expr::choice(missing, Expr::number(other, 0), number.clone()).expect("both are numbers");
-    chosen.nullable = false;
-    chosen
 }

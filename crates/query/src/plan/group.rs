@@ -28,13 +28,7 @@ pub(super) fn grouped_by(
                 })
                 .collect();
             let parts = alike(parts);
-            let together: Vec<Function> = functions
-                .iter()
-                .map(|function| match function {
-                    Function::Rows | Function::Count | Function::Sum => Function::Sum,
-                    function => *function,
-                })
-                .collect();
+            let together: Vec<Function> = functions.iter().map(|function| function.of_parts()).collect();
             let group = group(union(parts, at)?, keys, &together, grouped);
             // A sum of counts is never null.
             let exprs = group.all().into_iter().enumerate().map(|(at, column)| {

@@ -228,18 +228,16 @@ impl Context<'_> {
                 expr: x,
                 pattern,
                 escape_char,
-            } => {
-                let like = self.like(expr, (x, pattern), (escape_char.as_deref(), false))?;
-                Ok(negated_if(*negated, like))
             }
-            E::ILike {
+            | E::ILike {
                 negated,
                 any: false,
                 expr: x,
                 pattern,
                 escape_char,
             } => {
-                let like = self.like(expr, (x, pattern), (escape_char.as_deref(), true))?;
+                let any_case = matches!(expr, E::ILike { .. });
+                let like = self.like(expr, (x, pattern), (escape_char.as_deref(), any_case))?;
                 Ok(negated_if(*negated, like))
             }
             E::Extract { field, expr: of, .. } => self.part(expr, &field_name(field), of),
@@ -370,26 +368,9 @@ pub(super) fn negative(value: Expr) -> Expr {
     }
 }
 
-/// A number with fewer places: the nearest one, halves away from zero.
-pub(super) fn rounded(value: Expr, places: u8) -> Expr {
-    let fewer = value.kind.scale() - places;
-    let unit = i128::try_from(cenote_tables::ten_to(fewer)).unwrap_or(i128::MAX);
-    let mut result = Expr::arithmetic(Arithmetic::Divide { rounded: true }, value, Expr::number(unit, 0));
-    if let ValueKind::Number { scale, .. } = &mut result.kind {
-        *scale = places;
-    }
-    result
-}
-
 /// A truth value with `other` for null.
 pub(super) fn or_else(x: Expr, other: bool) -> Expr {
-    if !x.nullable {
-        return x;
-    }
-    let missing = x.clone().missing();
-    let mut result = Expr::choice(missing, Expr::bool(other), x).expect("both are truth values");
-    result.nullable = false;
-    result
+    x.with_default(Expr::bool(other))
 }
 
 fn negated_if(negated: bool, x: Expr) -> Expr {

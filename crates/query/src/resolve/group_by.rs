@@ -8,8 +8,8 @@ use super::order::numbered;
 use super::resolver::Resolver;
 use super::scope::{Scope, means, place};
 use crate::error::{Error, Place, Result};
-use crate::expr::Expr;
-use crate::relation::{Aggregate, Function, Info, Operation, Relation};
+use crate::expr::{Expr, ValueKind};
+use crate::relation::{Aggregate, Operation, Relation};
 use crate::work::few_columns;
 
 impl Resolver<'_> {
@@ -73,48 +73,45 @@ impl Resolver<'_> {
 pub(super) fn grouped(relation: Relation, grouping: Grouping, at: Option<Place>) -> Result<Relation> {
     few_columns(grouping.keys.len() + grouping.aggregates.len() + 2, at)?;
     let mut distinct = grouping.aggregates.iter().filter(|(_, distinct)| *distinct);
-    let Some((first, _)) = distinct.next() else {
-        let columns = grouping.columns();
-        let aggregates = grouping.aggregates.into_iter().map(|(aggregate, _)| aggregate);
-        return Ok(Relation {
-            columns,
-            at,
-            operation: Operation::Group {
-                input: Box::new(relation),
-                keys: grouping.keys,
-                aggregates: aggregates.collect(),
-                grouped: grouping.grouped,
-                made_of: None,
-            },
-        });
+    let relation = match distinct.next() {
+        None => {
+            let aggregates = grouping.aggregates.into_iter().map(|(aggregate, _)| aggregate);
+            relation.grouped(grouping.keys, aggregates.collect(), grouping.rows)
+        }
+        Some((first, _)) if distinct.all(|(other, _)| other.of == first.of) => {
+            let value = first.of.clone();
+            each_once(relation, grouping, value)
+        }
+        Some(_) => {
+            let what =
+                "aggregates with DISTINCT must all be of the same values here; make the others in a subquery";
+            return Err(Error::query(at, what));
+        }
     };
-    if distinct.any(|(other, _)| other.of != first.of) {
-        let what =
-            "aggregates with DISTINCT must all be of the same values here; make the others in a subquery";
-        return Err(Error::query(at, what));
-    }
-    each_once(relation, &grouping, first.of.clone(), at)
+    Ok(Relation { at, ..relation })
 }
 
 /// The same where some aggregates take each value once: of groups by the keys and these values.
-fn each_once(relation: Relation, grouping: &Grouping, value: Expr, at: Option<Place>) -> Result<Relation> {
-    let count = grouping.keys.len();
-    let all = grouping.aggregates.iter().filter(|(_, distinct)| !distinct);
-    let rows = Aggregate {
-        function: Function::Rows,
-        of: Expr::bool(true),
-    };
-    let parts = Grouping {
-        keys: grouping.keys.iter().cloned().chain([value]).collect(),
-        aggregates: all.cloned().chain([(rows, false)]).collect(),
-        grouped: true,
-        rows: grouping.rows,
-    };
-    let parts = grouped(relation, parts, at)?;
+fn each_once(relation: Relation, grouping: Grouping, value: Expr) -> Relation {
+    let Grouping {
+        keys,
+        aggregates,
+        rows,
+        ..
+    } = grouping;
+    let count = keys.len();
+    let all = aggregates
+        .iter()
+        .filter(|(_, distinct)| !distinct)
+        .map(|(aggregate, _)| aggregate.clone());
+    let parts = relation.grouped(
+        keys.into_iter().chain([value]).collect(),
+        all.chain([Aggregate::rows()]).collect(),
+        rows,
+    );
     let columns = parts.all();
-    let made_of = columns.len() - 1;
     let mut others = columns[count + 1..].iter();
-    let aggregates = grouping.aggregates.iter().map(|(aggregate, distinct)| {
+    let told = aggregates.iter().map(|(aggregate, distinct)| {
         if *distinct {
             return Aggregate {
                 function: aggregate.function,
@@ -122,42 +119,24 @@ fn each_once(relation: Relation, grouping: &Grouping, value: Expr, at: Option<Pl
             };
         }
         Aggregate {
-            function: match aggregate.function {
-                Function::Rows | Function::Count => Function::Sum,
-                function => function,
-            },
+            function: aggregate.function.of_parts(),
             of: others.next().expect("it is one of the parts").clone(),
         }
     });
-    let aggregates = aggregates.collect();
-    Ok(Relation {
-        columns: grouping.columns(),
-        at,
-        operation: Operation::Group {
-            keys: columns[..count].to_vec(),
-            input: Box::new(parts),
-            aggregates,
-            grouped: grouping.grouped,
-            made_of: Some(made_of),
-        },
-    })
-}
-
-impl Grouping {
-    /// The columns of the groups.
-    fn columns(&self) -> Vec<Info> {
-        let info = |(kind, nullable)| Info {
-            name: String::new(),
-            kind,
-            nullable,
-        };
-        let of_keys = self.keys.iter().map(|key| info((key.kind, key.nullable)));
-        let of_aggregates = self
-            .aggregates
-            .iter()
-            .map(|(aggregate, _)| info(aggregate.kind(self.rows, self.grouped)));
-        of_keys.chain(of_aggregates).collect()
+    let told = told.collect();
+    // Of the kinds that they have if they are made at once.
+    let kinds = aggregates
+        .iter()
+        .map(|(aggregate, _)| aggregate.kind(rows, count > 0));
+    let kinds: Vec<(ValueKind, bool)> = kinds.collect();
+    let mut groups = parts.grouped(columns[..count].to_vec(), told, rows);
+    for (info, kind) in groups.columns[count..].iter_mut().zip(kinds) {
+        (info.kind, info.nullable) = kind;
     }
+    if let Operation::Group { made_of, .. } = &mut groups.operation {
+        *made_of = Some(columns.len() - 1);
+    }
+    groups
 }
 
 /// Whether SELECT, HAVING or ORDER BY asks for something made of groups.

@@ -48,19 +48,7 @@ impl Resolver<'_> {
         for visible in &mut scope.0 {
             visible.nullable |= visible.index >= shift;
         }
-        let mut columns = combined.relation.columns;
-        columns[shift..]
-            .iter_mut()
-            .for_each(|column| column.nullable = true);
-        let relation = Relation {
-            columns,
-            at,
-            operation: Operation::Left {
-                left: Box::new(left.relation),
-                right: Box::new(kept),
-                on: parts.equal,
-            },
-        };
+        let relation = left.relation.left_join(kept, parts.equal, at);
         Ok(From { relation, scope })
     }
 }
@@ -99,25 +87,9 @@ impl Resolver<'_> {
         let (keys, own): (Vec<Expr>, Vec<Expr>) = on.iter().cloned().unzip();
         let named = |keys: Vec<Expr>| keys.into_iter().map(|key| (String::new(), key)).collect();
         let keys = first.clone().project(named(keys)).distinct();
-        let nullable = |info: &Info| Info {
-            nullable: true,
-            ..info.clone()
-        };
         let marker = Expr::column(after, keys.columns[0].kind, true);
-        let unmatched = Relation {
-            columns: second
-                .columns
-                .iter()
-                .cloned()
-                .chain(keys.columns.iter().map(nullable))
-                .collect(),
-            at,
-            operation: Operation::Left {
-                left: Box::new(second.clone()),
-                on: own.into_iter().zip(keys.all()).collect(),
-                right: Box::new(keys),
-            },
-        };
+        let on = own.into_iter().zip(keys.all()).collect();
+        let unmatched = second.clone().left_join(keys, on, at);
         let none = first
             .columns
             .iter()
@@ -130,7 +102,7 @@ impl Resolver<'_> {
         for visible in &mut joined.scope.0 {
             visible.nullable = true;
         }
-        let columns: Vec<Info> = joined.relation.columns.iter().map(nullable).collect();
+        let columns: Vec<Info> = joined.relation.columns.iter().map(Info::or_null).collect();
         debug_assert_eq!(columns.len(), before + after);
         Ok(From {
             relation: Relation {

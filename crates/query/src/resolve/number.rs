@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use super::expression::{Context, at, negative, rounded};
+use super::expression::{Context, at, negative};
 use crate::error::{Error, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 
@@ -120,14 +120,19 @@ impl Context<'_> {
     }
 }
 
+/// A number with fewer places: the nearest one, halves away from zero.
+pub(super) fn rounded(value: Expr, places: u8) -> Expr {
+    divided(value, places, true)
+}
+
 /// A number with fewer places: the others are left out.
 fn cut(value: Expr, places: u8) -> Expr {
+    divided(value, places, false)
+}
+
+fn divided(value: Expr, places: u8, rounded: bool) -> Expr {
     let unit = unit(value.kind.scale() - places);
-    let mut result = Expr::arithmetic(
-        Arithmetic::Divide { rounded: false },
-        value,
-        Expr::number(unit, 0),
-    );
+    let mut result = Expr::arithmetic(Arithmetic::Divide { rounded }, value, Expr::number(unit, 0));
     if let ValueKind::Number { scale, .. } = &mut result.kind {
         *scale = places;
     }

@@ -2,9 +2,10 @@
 
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 
-use super::expression::{Context, at, negative, or_else, rounded};
+use super::expression::{Context, at, negative, or_else};
 use super::literal;
 use super::moment::{moved, to_date, to_timestamp};
+use super::number::rounded;
 use super::parse::OPERATORS;
 use super::text::width;
 use crate::call::{Call, Named};

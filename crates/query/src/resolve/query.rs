@@ -206,27 +206,13 @@ fn in_first(both: [Relation; 2], in_second: bool, at: Option<Place>) -> Result<R
         ));
     }
     let all = union([marked(first, false)?, marked(second, true)?], at)?;
-    let keys: Vec<Expr> = all.all().into_iter().take(count).collect();
+    let mut keys = all.all();
+    let mark = keys.remove(count);
     let bounds = [Function::Least, Function::Greatest].map(|function| Aggregate {
         function,
-        of: all.all()[count].clone(),
+        of: mark.clone(),
     });
-    let mark = all.columns[count].clone();
-    let groups = Relation {
-        columns: all.columns[..count]
-            .iter()
-            .cloned()
-            .chain([mark.clone(), mark])
-            .collect(),
-        at,
-        operation: Operation::Group {
-            input: Box::new(all),
-            keys,
-            aggregates: bounds.to_vec(),
-            grouped: true,
-            made_of: None,
-        },
-    };
+    let groups = all.grouped(keys, bounds.to_vec(), 0);
     let columns = groups.all();
     let (least, greatest) = (columns[count].clone(), columns[count + 1].clone());
     let kept = match in_second {

@@ -155,7 +155,7 @@ impl<'a> Subqueries<'a> {
 
     /// Whether a relation, which is the same for all rows, has any.
     fn is_any(&self, relation: Relation, at: Option<Place>) -> Result<Expr> {
-        let all = self.groups(relation, Vec::new(), vec![rows()], at)?;
+        let all = self.groups(relation, Vec::new(), vec![Aggregate::rows()], at)?;
         let columns = self.join(all, Vec::new(), true);
         Ok(
             Expr::compare(Comparison::Less, Expr::number(0, 0), columns[0].clone())
@@ -279,10 +279,11 @@ impl<'a> Subqueries<'a> {
             function: Function::Count,
             of: value.clone(),
         };
-        let groups = self.groups(relation.clone(), keys, vec![rows(), values], at)?;
+        let groups = self.groups(relation.clone(), keys, vec![Aggregate::rows(), values], at)?;
         let on = around.into_iter().zip(groups.all()).collect();
         let columns = self.join(groups, on, false);
-        let [all, values] = [&columns[count], &columns[count + 1]].map(|count| or_zero(count.clone()));
+        let or_zero = |count: &Expr| count.clone().with_default(Expr::number(0, 0));
+        let [all, values] = [&columns[count], &columns[count + 1]].map(or_zero);
         let less = |x: Expr, y: Expr| Expr::compare(Comparison::Less, x, y).expect("both are numbers");
         let some = less(Expr::number(0, 0), all.clone());
         Ok(tested.clone().missing().and(some).or(less(values, all)))
@@ -324,15 +325,11 @@ impl<'a> Subqueries<'a> {
         let strict = self.strict.get() && matches!(of_nothing.node, Node::Null);
         let columns = self.join(groups, on, strict);
         let value = columns[count].clone();
-        Ok(match (columns.first(), &of_nothing.node) {
-            (Some(key), node) if count > 0 && !matches!(node, Node::Null) => {
-                let missing = key.clone().missing();
-                let mut chosen = Expr::choice(missing, of_nothing.clone(), value).expect("both are values");
-                chosen.nullable |= of_nothing.nullable;
-                chosen
-            }
-            _ => value,
-        })
+        if count == 0 || matches!(of_nothing.node, Node::Null) {
+            return Ok(value);
+        }
+        let missing = columns[0].clone().missing();
+        Ok(Expr::choice(missing, of_nothing, value).expect("both are of a kind"))
     }
 
     /// Groups of the rows of a relation.
@@ -343,16 +340,12 @@ impl<'a> Subqueries<'a> {
         aggregates: Vec<Aggregate>,
         at: Option<Place>,
     ) -> Result<Relation> {
-        let grouping = Grouping {
-            grouped: !keys.is_empty(),
-            keys,
-            aggregates: aggregates
-                .into_iter()
-                .map(|aggregate| (aggregate, false))
-                .collect(),
-            rows: relation.most_rows(self.resolver.schema),
-        };
-        grouped(relation, grouping, at)
+        few_columns(keys.len() + aggregates.len() + 2, at)?;
+        let rows = relation.most_rows(self.resolver.schema);
+        Ok(Relation {
+            at,
+            ..relation.grouped(keys, aggregates, rows)
+        })
     }
 
     /// The relation with all that was joined, and these expressions over it.
@@ -366,79 +359,53 @@ impl<'a> Subqueries<'a> {
         {
             let first = relation.columns.len();
             few_columns(first + other.columns.len(), other.at)?;
-            let on: Vec<(Expr, Expr)> = on
+            let all = relation.all();
+            let on = on
                 .into_iter()
-                .map(|(around, own)| (placed(&around, &relation, &firsts), own))
-                .collect();
+                .map(|(around, own)| (placed(&around, &all, &firsts), own));
+            let on: Vec<(Expr, Expr)> = on.collect();
             firsts.push(first);
-            let mut columns = relation.columns.clone();
-            columns.extend(other.columns.iter().cloned());
             let at = relation.at;
-            let operation = if required || on.is_empty() {
-                let all = other.all();
-                let moved = |own: &Expr| {
-                    own.over(&|column| Expr::column(first + column, all[column].kind, all[column].nullable))
-                };
-                let same = |(around, own): (Expr, Expr)| {
-                    Expr::compare(Comparison::Equal, around, moved(&own)).expect("they were compared")
-                };
-                let on = on.into_iter().map(same).collect();
-                Operation::Inner(vec![relation, other], on)
-            } else {
-                columns[first..]
-                    .iter_mut()
-                    .for_each(|column| column.nullable = true);
-                Operation::Left {
-                    left: Box::new(relation),
-                    right: Box::new(other),
-                    on,
-                }
-            };
-            relation = Relation {
-                operation,
-                columns,
-                at,
+            relation = match required || on.is_empty() {
+                true => inner_join(relation, other, on),
+                false => relation.left_join(other, on, at),
             };
         }
-        let exprs = exprs
-            .iter()
-            .map(|expr| placed(expr, &relation, &firsts))
-            .collect();
+        let all = relation.all();
+        let exprs = exprs.iter().map(|expr| placed(expr, &all, &firsts)).collect();
         Ok((relation, exprs))
     }
 }
 
+/// The rows of both relations for which these are equal.
+fn inner_join(left: Relation, right: Relation, on: Vec<(Expr, Expr)>) -> Relation {
+    let (first, all) = (left.columns.len(), right.all());
+    let same = |(x, y): (Expr, Expr)| {
+        let y = y.over(&|column| Expr::column(first + column, all[column].kind, all[column].nullable));
+        Expr::compare(Comparison::Equal, x, y).expect("they were compared")
+    };
+    let on = on.into_iter().map(same).collect();
+    Relation {
+        columns: [&left.columns[..], &right.columns[..]].concat(),
+        at: left.at,
+        operation: Operation::Inner(vec![left, right], on),
+    }
+}
+
 /// The expression where the columns of joined relations come from these places on.
-fn placed(expr: &Expr, relation: &Relation, firsts: &[usize]) -> Expr {
-    let all = relation.all();
+fn placed(expr: &Expr, columns: &[Expr], firsts: &[usize]) -> Expr {
     expr.over(&|column| {
         let place = match column.checked_sub(JOINED) {
             None => column,
             Some(joined) => firsts[joined / APART] + joined % APART,
         };
-        all[place].clone()
+        columns[place].clone()
     })
 }
 
 fn no_value(at: Option<Place>) -> Error {
     let what = "a subquery that stands for a value must give one row: make it an aggregate without GROUP BY, such as SELECT MAX(x) FROM …";
     Error::query(at, what)
-}
-
-/// How many rows there are.
-fn rows() -> Aggregate {
-    Aggregate {
-        function: Function::Rows,
-        of: Expr::number(0, 0),
-    }
-}
-
-/// A number with 0 for null.
-fn or_zero(number: Expr) -> Expr {
-    let missing = number.clone().missing();
-    let mut chosen = Expr::choice(missing, Expr::number(0, 0), number).expect("both are numbers");
-    chosen.nullable = false;
-    chosen
 }
 
 fn one_column(mut columns: impl Iterator<Item = Expr>, at: Option<Place>) -> Result<Expr> {

@@ -162,13 +162,7 @@ impl Context<'_> {
                 at: at(whole),
             },
         );
-        if !value.nullable {
-            return Ok(value);
-        }
-        let empty = Expr::constant(Node::Text(vec![0]), ValueKind::Text(1));
-        let mut some = self.choice(whole, value.clone().missing(), empty, value)?;
-        some.nullable = false;
-        Ok(some)
+        Ok(value.with_default(Expr::constant(Node::Text(vec![0]), ValueKind::Text(1))))
     }
 
     /// `x || y`.
