@@ -282,3 +282,28 @@ pub(crate) fn shuffled(records: &Value) -> Value {
 pub(crate) fn shuffled_and_sorted(records: &Value, key: Key) -> Result<Value> {
     Ok(Order::by(records, key)?.applied(records))
 }
+
+#[cfg(test)]
+mod tests {
+    use cenote_session::ClearEngine;
+
+    use super::*;
+
+    #[test]
+    fn places_that_are_no_permutation_are_an_error() {
+        let order = |places: &[u128]| {
+            let session = Session::new(ClearEngine::new(PartyId(0), Vec::new()).shuffling(3));
+            let places = session.constant_row(2, places);
+            [Order::to(&places).err(), Order::of(&places).err()]
+        };
+        assert!(order(&[2, 0, 3, 1]).iter().all(Option::is_none));
+        for places in [[0, 1, 1, 2], [3, 3, 3, 3]] {
+            for error in order(&places) {
+                let error = error.expect("two records go to one place").to_string();
+                assert!(error.contains("no permutation"), "{error}");
+            }
+        }
+        // Beyond the last.
+        assert!(order(&[0, 1, 3]).iter().all(Option::is_some));
+    }
+}

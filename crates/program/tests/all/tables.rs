@@ -2,8 +2,10 @@
 
 use crate::common::{alone, alone_with, everywhere};
 use cenote_net::PartyId;
+use cenote_params::three::Variant;
 use cenote_primitives::BitMatrix;
 use cenote_program::{Secret, Session, Word, local, table};
+use cenote_protocol::Protocol;
 use cenote_session::{ClearEngine, Demand, Parties};
 use cenote_three::Three;
 use proptest::prelude::*;
@@ -320,6 +322,37 @@ fn counts_are_as_stated() {
     });
     println!("sort {sort}, compact {compact}");
     assert!(sort < 9_000_000 && compact < 1_100_000, "{sort} {compact}");
+}
+
+/// What a check by 64 bits does not reach, and what checks a whole batch at a time, sorts by networks: with as many ANDs as in the clear.
+#[test]
+fn more_security_and_large_batches_go_without_orders() {
+    let program = |session: &Session| {
+        let values: Vec<u32> = (0..1u32 << 14).map(|x| x.wrapping_mul(2_654_435_761)).collect();
+        let sorted = session.open(&row(session, &values).sort())?;
+        assert!(sorted.is_sorted());
+        Ok(session.costs().and_gates)
+    };
+    let ands = |three: Three| local::in_memory(&three, &Demand::new(), program).unwrap()[0];
+    let by_networks = alone(program);
+    let by_an_order = ands(Three::default());
+    assert!(by_an_order < by_networks / 2, "{by_an_order} {by_networks}");
+    let more = Three {
+        security: 51,
+        ..Three::default()
+    };
+    assert!(ands(more) >= by_networks);
+    assert!(!more.shuffles() && !more.digests());
+    let at_most = Three {
+        security: 50,
+        ..Three::default()
+    };
+    assert!(at_most.shuffles() && at_most.digests());
+    let in_batches = Three {
+        variant: Some(Variant::Reshuffle),
+        ..Three::default()
+    };
+    assert!(!in_batches.shuffles() && in_batches.digests());
 }
 
 /// The join of two tables of 2^14 records each with keys of 64 bits and payloads of 32, order verified, compacted.
