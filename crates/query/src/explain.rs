@@ -186,7 +186,10 @@ fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, 
     let made: Vec<String> = functions
         .iter()
         .zip(&names[keys..])
-        .map(|(function, of)| called(*function, of))
+        .map(|(function, of)| match function {
+            Function::Same => format!("{of} as it is in all rows"),
+            function => called(*function, of),
+        })
         .collect();
     let keys = names[..keys].join(", ");
     match (grouped, made.len()) {
@@ -289,6 +292,7 @@ fn called(function: Function, of: &str) -> String {
         Function::Sum => format!("SUM({of})"),
         Function::Least => format!("MIN({of})"),
         Function::Greatest => format!("MAX({of})"),
+        Function::Same => of.to_owned(),
     }
 }
 

@@ -197,7 +197,7 @@ fn of_groups(
     let keys = each(keys, |key| lessened(key, FlowKind::Values)).into_iter();
     let aggregates = aggregates.iter().map(|aggregate| {
         let least = match aggregate.function {
-            Function::Least | Function::Greatest => FlowKind::Values,
+            Function::Least | Function::Greatest | Function::Same => FlowKind::Values,
             _ => FlowKind::Totals,
         };
         let mut told = lessened(&of(&aggregate.of, columns), least);

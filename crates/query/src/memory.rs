@@ -132,17 +132,19 @@ fn bytes_of_table(table: &Declared) -> u64 {
     table.max_rows as u64 * row
 }
 
-/// Of the column that takes most, its values in their order.
+/// Of the column that takes most, its values in their order; of several that are unique together, the numbers of their rows.
 fn bytes_of_check(table: &Declared) -> u64 {
     let promised = |name: &String| {
-        table.unique.contains(name) || table.at_most.contains_key(name) || table.distinct.contains_key(name)
+        table.is_unique(name) || table.at_most.contains_key(name) || table.distinct.contains_key(name)
     };
     let fields = table.fields.iter().filter(|field| promised(&field.name));
     let values = fields.map(|field| match field.kind {
         Type::Char(_) => size_of::<&[u8]>() as u64,
         kind => bytes_of(kind),
     });
-    table.max_rows as u64 * values.max().unwrap_or(0)
+    let together = table.unique.iter().any(|columns| columns.len() > 1);
+    let numbers = together.then_some(size_of::<u32>() as u64);
+    table.max_rows as u64 * values.chain(numbers).max().unwrap_or(0)
 }
 
 /// Rows that are kept.

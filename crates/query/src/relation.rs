@@ -23,6 +23,8 @@ pub(crate) enum Function {
     Sum,
     Least,
     Greatest,
+    /// The value that all rows of a group have, of which that is verified.
+    Same,
 }
 
 impl Function {

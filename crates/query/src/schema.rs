@@ -8,6 +8,7 @@ use cenote_tables::Field;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::kind::{ValueKind, scaled_exactly};
 use crate::work::MAX_COLUMNS;
 
 /// Most rows of a table.
@@ -33,12 +34,14 @@ pub struct Declared {
     pub fields: Vec<Field>,
     /// The most rows it has: all that is known of how many there are.
     pub max_rows: usize,
-    /// Columns in each of which no value comes twice.
-    pub unique: Vec<String>,
+    /// Columns whose values, together, do not come twice; rows with a null in one of them aside.
+    pub unique: Vec<Vec<String>>,
     /// Columns in each of which a value comes at most so many times.
     pub at_most: BTreeMap<String, usize>,
     /// Columns that have at most so many different values.
     pub distinct: BTreeMap<String, usize>,
+    /// Columns of numbers that are not negative, and less than this.
+    pub below: BTreeMap<String, u64>,
     /// Another table that has the same values in the column that both are joined by, which is unique in both: those of one name, or the only ones.
     pub same_rows_as: Option<String>,
 }
@@ -78,6 +81,32 @@ impl Declared {
     /// The place of a column.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
+    }
+
+    /// What the values of a column are: whoever gives a number may give any that its bits hold.
+    pub(crate) fn kind(&self, column: usize) -> ValueKind {
+        let field = &self.fields[column];
+        let kind = ValueKind::of(field.kind);
+        match self.end(column) {
+            None => kind,
+            Some(end) => ValueKind::Number {
+                least: 0,
+                most: (1 << bits(end - 1)) - 1,
+                scale: kind.scale(),
+            },
+        }
+    }
+
+    /// The number that those of a column are promised to be less than, in units of its last place.
+    pub(crate) fn end(&self, column: usize) -> Option<i128> {
+        let field = &self.fields[column];
+        let below = self.below.get(&field.name)?;
+        scaled_exactly((*below).into(), ValueKind::of(field.kind).scale())
+    }
+
+    /// Whether no value comes twice in a column alone.
+    pub(crate) fn is_unique(&self, name: &str) -> bool {
+        self.unique.iter().any(|columns| *columns == [name])
     }
 
     /// Whether it makes sense among the tables of `schema`.
@@ -134,10 +163,22 @@ impl Declared {
         if self.unique.len() > self.fields.len() {
             return self.wrong("`unique` names more columns than the table has");
         }
+        for (at, columns) in self.unique.iter().enumerate() {
+            let twice = |(place, column): (usize, &String)| columns[..place].contains(column);
+            if columns.is_empty()
+                || columns.iter().enumerate().any(twice)
+                || self.unique[..at].contains(columns)
+            {
+                return self.wrong(
+                    "`unique` names columns that are unique together each once, and no columns twice",
+                );
+            }
+        }
         let promised = [
-            ("unique", self.unique.iter().collect::<Vec<_>>()),
+            ("unique", self.unique.iter().flatten().collect::<Vec<_>>()),
             ("at_most", self.at_most.keys().collect()),
             ("distinct", self.distinct.keys().collect()),
+            ("below", self.below.keys().collect()),
         ];
         for (promise, columns) in promised {
             let unknown = columns.into_iter().find(|column| self.column(column).is_none());
@@ -150,6 +191,23 @@ impl Declared {
         let mut counts = self.at_most.values().chain(self.distinct.values());
         if counts.any(|&count| count == 0) {
             return self.wrong("`at_most` and `distinct` must be 1 or more");
+        }
+        for (name, &below) in &self.below {
+            let column = self.column(name).unwrap_or_default();
+            let kind = ValueKind::of(self.fields[column].kind);
+            let ValueKind::Number { most, .. } = kind else {
+                return self.wrong(format!(
+                    "`below` names {name}, which is {}, not a number",
+                    kind.name()
+                ));
+            };
+            let last = self.end(column).map(|end| end - 1);
+            if below == 0 || last.is_none_or(|last| last > most) {
+                let kind = self.fields[column].kind;
+                return self.wrong(format!(
+                    "`below` of {name} must be 1 or more, and no more than {kind} holds"
+                ));
+            }
         }
         if self.at_most.values().any(|&count| count > MAX_REPEATS) {
             return self.wrong(format!("`at_most` must not be more than {MAX_REPEATS}"));
@@ -172,6 +230,11 @@ impl Declared {
             Some(_) => Ok(()),
         }
     }
+}
+
+/// How many bits a number that is not negative takes, one at the least.
+fn bits(number: i128) -> u32 {
+    (i128::BITS - number.leading_zeros()).max(1)
 }
 
 impl Schema {

@@ -1,19 +1,17 @@
 //! The file of a job that is a query.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use cenote_net::PartyId;
 use cenote_query::{Answer, Count, Declared, MAX_ROWS, Query, Schema};
 use cenote_session::{Parties, Terms};
-use cenote_tables::{Field, Table};
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use cenote_tables::Table;
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
-use crate::fields::{entitled, is_setting, party, protocol};
+use super::entry::{TableEntry, declared};
+use crate::fields::{entitled, is_setting, protocol};
 use crate::files::same_file;
 use crate::settings_file::{SettingsFile, StatedSetting};
 use crate::{Bundle, Error, Protocol, Result};
@@ -45,56 +43,12 @@ impl File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TableEntry {
-    name: Spanned<String>,
-    party: Spanned<u8>,
-    columns: Spanned<Columns>,
-    max_rows: Spanned<u64>,
-    #[serde(default)]
-    unique: Vec<String>,
-    #[serde(default)]
-    at_most: BTreeMap<String, usize>,
-    #[serde(default)]
-    distinct: BTreeMap<String, usize>,
-    same_rows_as: Option<String>,
-    file: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct AnswerEntry {
     to: Option<Spanned<Vec<Spanned<u8>>>>,
     max_rows: Option<Spanned<u64>>,
     count: Option<Spanned<String>>,
     min_group: Option<u64>,
     file: Option<PathBuf>,
-}
-
-/// Columns and their types, in the order of the file.
-struct Columns(Vec<(String, String)>);
-
-impl<'de> Deserialize<'de> for Columns {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Columns;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "columns and their types, such as { id = \"u64 not null\", owed = \"decimal(12,2)\" }",
-                )
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Columns, A::Error> {
-                let mut columns = Vec::new();
-                while let Some(column) = map.next_entry()? {
-                    columns.push(column);
-                }
-                Ok(Columns(columns))
-            }
-        }
-        deserializer.deserialize_map(Pairs)
-    }
 }
 
 /// A job that is a query, read, checked and planned. Tables are not read before [`QueryJob::tables`].
@@ -324,6 +278,7 @@ impl QueryJob {
                 unique,
                 at_most,
                 distinct,
+                below,
                 same_rows_as,
                 fields,
             } = table;
@@ -335,7 +290,7 @@ impl QueryJob {
                 })
                 .collect();
             let told = format!(
-                "{name:?} of {party}, at most {max_rows} rows, unique {unique:?}, at_most {at_most:?}, distinct {distinct:?}, same_rows_as {same_rows_as:?}: {}",
+                "{name:?} of {party}, at most {max_rows} rows, unique {unique:?}, at_most {at_most:?}, distinct {distinct:?}, below {below:?}, same_rows_as {same_rows_as:?}: {}",
                 columns.join(", ")
             );
             // What a table is called is the job's, and names of terms are this program's.
@@ -392,43 +347,6 @@ fn short(text: &str) -> String {
         0..=900 => text.to_owned(),
         len => format!("{len} bytes with SHA-256 {}", hex::encode(Sha256::digest(text))),
     }
-}
-
-fn declared(source: &SettingsFile, entry: TableEntry, parties: u8) -> Result<Declared> {
-    let at = entry.columns.span();
-    let fields = entry
-        .columns
-        .into_inner()
-        .0
-        .into_iter()
-        .map(|(name, kind)| field(name, &kind).map_err(|what| source.fault(at.clone(), what)));
-    let fields = fields.collect::<Result<Vec<Field>>>()?;
-    let max_rows = usize::try_from(*entry.max_rows.get_ref()).unwrap_or(usize::MAX);
-    if !(1..=MAX_ROWS).contains(&max_rows) {
-        return Err(source.fault(entry.max_rows.span(), format!("`max_rows` is 1 to {MAX_ROWS}")));
-    }
-    Ok(Declared {
-        party: party(source, &entry.party, parties)?,
-        name: entry.name.into_inner(),
-        fields,
-        max_rows,
-        unique: entry.unique,
-        at_most: entry.at_most,
-        distinct: entry.distinct,
-        same_rows_as: entry.same_rows_as,
-    })
-}
-
-/// A column as it is declared: its type, and `not null` if it never is.
-fn field(name: String, declared: &str) -> std::result::Result<Field, String> {
-    let lower = declared.to_ascii_lowercase();
-    let words = lower.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (kind, nullable) = match words.strip_suffix(" not null") {
-        Some(kind) => (kind, false),
-        None => (words.strip_suffix(" null").unwrap_or(&words), true),
-    };
-    let kind = kind.parse().map_err(|what| format!("column {name}: {what}"))?;
-    Ok(Field { name, kind, nullable })
 }
 
 fn answer(source: &SettingsFile, entry: AnswerEntry, parties: u8) -> Result<(Answer, Option<PathBuf>)> {

@@ -1,6 +1,7 @@
 //! Jobs that are queries: SQL over tables that the parties hold.
 
 mod answers;
+mod entry;
 mod file;
 mod plan;
 mod policy;

@@ -208,9 +208,10 @@ mod tests {
             party: PartyId(party),
             fields,
             max_rows: 10,
-            unique: vec!["id".into()],
+            unique: vec![vec!["id".into()]],
             at_most: [].into(),
             distinct: [].into(),
+            below: [].into(),
             same_rows_as: None,
         };
         let people = vec![field("id", "u32"), field("name", "char(8)"), field("age", "u8")];

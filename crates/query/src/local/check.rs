@@ -1,5 +1,7 @@
 //! Whether a table keeps what its owner declares of it.
 
+use std::cmp::Ordering;
+
 use cenote_tables::{Column, Field, Table, Type, Values};
 
 use crate::error::{Error, Result};
@@ -28,39 +30,74 @@ pub(crate) fn check(declared: &Declared, table: &Table) -> Result<()> {
         }
     }
     for (at, field) in table.fields.iter().enumerate() {
-        let column = &field.name;
-        let once = declared.unique.contains(column).then_some(1);
-        let at_most = declared.at_most.get(column).copied();
-        let (most, distinct) = (
-            once.into_iter().chain(at_most).min(),
-            declared.distinct.get(column),
-        );
-        if most.is_none() && distinct.is_none() {
-            continue;
-        }
-        let found = Repeats::of(&table.columns[at], table.rows);
-        if let Some(most) = most.filter(|&most| found.most > most) {
-            let what = match most {
-                1 => format!(
-                    "a value occurs {} times in column {column}, which is declared `unique`",
-                    found.most
-                ),
-                _ => format!(
-                    "a value occurs {} times in column {column}, but `at_most` allows {most}",
-                    found.most
-                ),
-            };
-            return Err(Error::rows(name, what));
-        }
-        if let Some(&most) = distinct.filter(|&&most| found.distinct > most) {
+        promised(declared, field, (at, &table.columns[at]), table.rows)?;
+    }
+    for names in declared.unique.iter().filter(|names| names.len() > 1) {
+        let places = names.iter().filter_map(|name| declared.column(name));
+        let columns: Vec<&Column> = places.map(|at| &table.columns[at]).collect();
+        if come_twice(&columns, table.rows) {
+            let names = names.join(", ");
             let what = format!(
-                "column {column} has {} different values, but `distinct` allows {most}",
-                found.distinct
+                "two rows have the same values in the columns {names}, which are declared `unique` together"
             );
             return Err(Error::rows(name, what));
         }
     }
     Ok(())
+}
+
+/// Sees that a column keeps what is promised of it alone.
+fn promised(declared: &Declared, field: &Field, (at, column): (usize, &Column), rows: usize) -> Result<()> {
+    let (table, name) = (&declared.name, &field.name);
+    if let (Some(end), Values::Numbers(numbers)) = (declared.end(at), &column.values) {
+        let within = |(row, number)| column.is_null(row) || (0..end).contains(&number);
+        if !numbers.iter().enumerate().all(within) {
+            let below = declared.below[name];
+            let what = format!(
+                "column {name} has a value that is not 0 or more and less than {below}, as `below` promises"
+            );
+            return Err(Error::rows(table, what));
+        }
+    }
+    let once = declared.is_unique(name).then_some(1);
+    let at_most = declared.at_most.get(name).copied();
+    let (most, distinct) = (once.into_iter().chain(at_most).min(), declared.distinct.get(name));
+    if most.is_none() && distinct.is_none() {
+        return Ok(());
+    }
+    let found = Repeats::of(column, rows);
+    if let Some(most) = most.filter(|&most| found.most > most) {
+        let count = found.most;
+        let what = match most {
+            1 => format!("a value occurs {count} times in column {name}, which is declared `unique`"),
+            _ => format!("a value occurs {count} times in column {name}, but `at_most` allows {most}"),
+        };
+        return Err(Error::rows(table, what));
+    }
+    if let Some(&most) = distinct.filter(|&&most| found.distinct > most) {
+        let what = format!(
+            "column {name} has {} different values, but `distinct` allows {most}",
+            found.distinct
+        );
+        return Err(Error::rows(table, what));
+    }
+    Ok(())
+}
+
+/// Whether two rows without nulls in these columns have the same values in all of them.
+fn come_twice(columns: &[&Column], rows: usize) -> bool {
+    // No table has more rows.
+    let rows = 0..u32::try_from(rows).unwrap_or(u32::MAX);
+    let whole = |row: &u32| !columns.iter().any(|column| column.is_null(*row as usize));
+    let compared = |one: u32, other: u32| {
+        let each = columns
+            .iter()
+            .map(|column| column.values.compare(one as usize, other as usize));
+        each.fold(Ordering::Equal, Ordering::then)
+    };
+    let mut places: Vec<u32> = rows.filter(whole).collect();
+    places.sort_unstable_by(|&one, &other| compared(one, other));
+    places.windows(2).any(|pair| compared(pair[0], pair[1]).is_eq())
 }
 
 /// How often values come in a column, nulls aside.

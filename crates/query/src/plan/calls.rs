@@ -24,7 +24,7 @@ pub(super) fn of_keys(
             return None;
         }
         let aggregate = Aggregate {
-            function: Function::Least,
+            function: Function::Same,
             of: part.over(&|column| keys[column].clone()),
         };
         let mut all = all.borrow_mut();

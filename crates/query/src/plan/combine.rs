@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::physical::{Column, Facts, Join, Ordered, Physical, Step, values};
+use super::facts::Facts;
+use super::physical::{Column, Join, Ordered, Physical, Step, values};
 use crate::error::{Error, Place, Result};
 use crate::expr::Expr;
 use crate::relation::Order;
@@ -36,7 +37,7 @@ pub(super) fn join(join: Join, at: Option<Place>) -> Result<Physical> {
     };
     let looked_up = join.lookup.columns.iter().map(of_both);
     let columns: Vec<Column> = join.probe.columns.iter().copied().chain(looked_up).collect();
-    let facts = of_joined(&join);
+    let facts = Facts::of_join(&join);
     debug_assert_eq!(facts.distinct.len(), columns.len());
     let join = match owner {
         Some(_) => join,
@@ -58,18 +59,6 @@ pub(super) fn join(join: Join, at: Option<Place>) -> Result<Physical> {
         facts,
         step: Arc::new(Step::Join(Box::new(join))),
     })
-}
-
-/// What is known of the rows of a join.
-fn of_joined(join: &Join) -> Facts {
-    let (probe, lookup) = (&join.probe.facts, &join.lookup.facts);
-    let repeated = |(of, count): &(Vec<usize>, usize)| (of.clone(), count.saturating_mul(join.slots));
-    let more = |distinct: &Option<u64>| distinct.map(|distinct| distinct + u64::from(join.outer));
-    let looked_up = lookup.distinct.iter().map(more);
-    Facts {
-        at_most: probe.at_most.iter().map(repeated).collect(),
-        distinct: probe.distinct.iter().copied().chain(looked_up).collect(),
-    }
 }
 
 /// All rows of several steps with the same columns.
@@ -99,10 +88,7 @@ pub(super) fn union(inputs: Vec<Physical>, at: Option<Place>) -> Result<Physical
             (all, values) => all.or(values),
         }
     });
-    let facts = Facts {
-        at_most: Vec::new(),
-        distinct: distinct.collect(),
-    };
+    let facts = Facts::new(Vec::new(), distinct.collect());
     Ok(Physical {
         columns,
         rows,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::combine::union;
-use super::physical::{Column, Facts, Physical, Step, values};
+use super::physical::{Column, Physical, Step, values};
 use crate::error::{Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
 use crate::relation::Function;
@@ -47,8 +47,32 @@ pub(super) fn grouped_by(
             let exprs = exprs.collect();
             Ok(group.project(exprs))
         }
+        _ if grouped && input.owner.is_none() => Ok(by_independent(input, keys, functions)),
         _ => Ok(group(input, keys, functions, grouped)),
     }
+}
+
+/// Groups by those of the first `keys` columns on which the others depend: these are the same in all rows of a group.
+fn by_independent(input: Physical, keys: usize, functions: &[Function]) -> Physical {
+    let columns = &input.columns;
+    let bits = |column: usize| columns[column].kind.width() + u32::from(columns[column].nullable);
+    let kept = input.facts.independent(keys, bits);
+    let others = (0..keys).filter(|column| !kept.contains(column));
+    let order: Vec<usize> = kept
+        .iter()
+        .copied()
+        .chain(others)
+        .chain(keys..columns.len())
+        .collect();
+    let same = std::iter::repeat_n(Function::Same, keys - kept.len());
+    let functions: Vec<Function> = same.chain(functions.iter().copied()).collect();
+    let all = input.all();
+    let moved = order.iter().map(|&column| all[column].clone()).collect();
+    let groups = group(input.project(moved), kept.len(), &functions, true);
+    let all = groups.all();
+    let mut back: Vec<(usize, Expr)> = order.into_iter().zip(all).collect();
+    back.sort_by_key(|&(column, _)| column);
+    groups.project(back.into_iter().map(|(_, expr)| expr).collect())
 }
 
 /// The groups that a party makes of its own rows, of which it is verified that rows could give them: without that, it could add groups that cancel
@@ -185,13 +209,11 @@ fn group(input: Physical, keys: usize, functions: &[Function], grouped: bool) ->
             .iter()
             .map(|column| values(column.kind, column.nullable)),
     );
+    let facts = input.facts.of_groups(keys, distinct);
     Physical {
         rows,
         owner: input.owner,
-        facts: Facts {
-            at_most: vec![((0..keys).collect(), 1)],
-            distinct,
-        },
+        facts,
         columns,
         step: Arc::new(Step::Group {
             input: Box::new(input),

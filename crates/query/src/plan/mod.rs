@@ -4,6 +4,7 @@ mod atoms;
 mod before_join;
 mod calls;
 mod combine;
+mod facts;
 mod filter;
 mod group;
 mod inner;

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::facts::Facts;
 use super::order::{Edge, Joined};
-use super::physical::{Facts, Part, Physical, Step};
+use super::physical::{Column, Part, Physical, Step};
 use super::planner::Planner;
 use crate::error::Result;
 use crate::expr::{Comparison, Expr, Node};
@@ -49,7 +50,7 @@ impl Planner<'_> {
             &tables[one].fields[column].name,
             &tables[other].fields[other_column].name,
         );
-        let unique = tables[one].unique.contains(name) && tables[other].unique.contains(other_name);
+        let unique = tables[one].is_unique(name) && tables[other].is_unique(other_name);
         let only = tables[one].unique.len() == 1 && tables[other].unique.len() == 1;
         tables[one].party != tables[other].party
             && like(one) == like(other)
@@ -63,7 +64,8 @@ impl Planner<'_> {
         (inputs, edges): (&[Input], &[Edge]),
         group: &[(usize, Expr)],
     ) -> Result<Joined> {
-        let (mut parts, mut places, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut parts, mut places) = (Vec::new(), Vec::new());
+        let mut columns: Vec<Column> = Vec::new();
         let mut facts = Facts::default();
         for (at, key) in group {
             let input = &inputs[*at];
@@ -75,6 +77,10 @@ impl Planner<'_> {
                 facts.distinct.push(part.input.facts.distinct[column]);
             }
             parts.push(part);
+        }
+        let keys: Vec<usize> = facts.at_most.iter().map(|(key, _)| key[0]).collect();
+        for key in keys.into_iter().filter(|&key| !columns[key].nullable) {
+            facts.depend(vec![key], 0..columns.len());
         }
         let mut physical = Physical {
             columns,

@@ -1,11 +1,11 @@
 //! What is done where.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use cenote_net::PartyId;
 
+use super::facts::Facts;
 use crate::expr::{Expr, ValueKind};
 use crate::relation::Function;
 
@@ -14,15 +14,6 @@ use crate::relation::Function;
 pub(crate) struct Column {
     pub(crate) kind: ValueKind,
     pub(crate) nullable: bool,
-}
-
-/// What is known of the rows that a step gives, because owners promise it. Whatever relies on it verifies it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Facts {
-    /// Columns whose values together come at most so many times.
-    pub(crate) at_most: Vec<(Vec<usize>, usize)>,
-    /// How many different values, nulls included, each column has at most.
-    pub(crate) distinct: Vec<Option<u64>>,
 }
 
 /// A step, what it gives, and where it is done.
@@ -254,28 +245,11 @@ impl Physical {
             kind: expr.kind,
             nullable: expr.nullable,
         };
-        let mut places = BTreeMap::new();
-        for (at, expr) in exprs.iter().enumerate() {
-            if let Some(old) = expr.as_column() {
-                places.entry(old).or_insert(at);
-            }
-        }
-        let at_most = self.facts.at_most.iter().filter_map(|(of, count)| {
-            let of: Option<Vec<usize>> = of.iter().map(|old| places.get(old).copied()).collect();
-            Some((of?, *count))
-        });
-        let distinct = exprs.iter().map(|expr| match expr.as_column() {
-            Some(old) => self.facts.distinct[old],
-            None => values(expr.kind, expr.nullable),
-        });
         Physical {
             columns: exprs.iter().map(column).collect(),
             rows: self.rows,
             owner: self.owner,
-            facts: Facts {
-                at_most: at_most.collect(),
-                distinct: distinct.collect(),
-            },
+            facts: self.facts.of_exprs(&exprs),
             step: Arc::new(Step::Project(Box::new(self), exprs)),
         }
     }

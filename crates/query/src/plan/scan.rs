@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::physical::{Column, Facts, Physical, Step, values};
+use super::facts::Facts;
+use super::physical::{Column, Physical, Step, values};
 use super::planner::Planner;
-use crate::expr::{Expr, ValueKind};
+use crate::expr::Expr;
 use crate::schema::Declared;
 
 impl Planner<'_> {
@@ -27,7 +28,7 @@ impl Planner<'_> {
         let info = |&column: &usize| {
             let field = &declared.fields[column];
             Column {
-                kind: ValueKind::of(field.kind),
+                kind: declared.kind(column),
                 nullable: field.nullable,
             }
         };
@@ -53,23 +54,36 @@ impl Planner<'_> {
 
 /// What the owner of a table promises of these of its columns; `places` says where each stands among them.
 fn promised(declared: &Declared, columns: &[usize], places: &BTreeMap<usize, usize>) -> Facts {
-    let place = |name: &str| places.get(&declared.column(name)?).copied();
-    let unique = declared.unique.iter().map(|name| (name, 1));
-    let at_most = declared.at_most.iter().map(|(name, &count)| (name, count));
+    let place = |name: &String| places.get(&declared.column(name)?).copied();
+    let unique = declared.unique.iter().map(|names| (&names[..], 1));
+    let at_most = declared.at_most.iter();
+    let at_most = at_most.map(|(name, &count)| (std::slice::from_ref(name), count));
     let distinct = columns.iter().map(|&column| {
         let field = &declared.fields[column];
         let own = declared
             .distinct
             .get(&field.name)
             .map(|&count| count as u64 + u64::from(field.nullable))
-            .or_else(|| values(ValueKind::of(field.kind), field.nullable));
+            .or_else(|| values(declared.kind(column), field.nullable));
+        let end = declared.end(column).and_then(|end| u64::try_from(end).ok());
+        let end = end.map(|end| end + u64::from(field.nullable));
+        let own = own.into_iter().chain(end).min();
         own.map(|own| own.min(declared.max_rows as u64))
     });
-    Facts {
-        at_most: unique
-            .chain(at_most)
-            .filter_map(|(name, count)| Some((vec![place(name)?], count)))
-            .collect(),
-        distinct: distinct.collect(),
+    let at_most = unique
+        .chain(at_most)
+        .filter_map(|(names, count)| Some((names.iter().map(place).collect::<Option<_>>()?, count)));
+    let at_most: Vec<(Vec<usize>, usize)> = at_most.collect();
+    // Nulls come more than once.
+    let is_key = |of: &[usize]| of.iter().all(|&place| !declared.fields[columns[place]].nullable);
+    let keys: Vec<Vec<usize>> = at_most
+        .iter()
+        .filter(|(of, count)| *count == 1 && is_key(of))
+        .map(|(of, _)| of.clone())
+        .collect();
+    let mut facts = Facts::new(at_most, distinct.collect());
+    for key in keys {
+        facts.depend(key, 0..columns.len());
     }
+    facts
 }

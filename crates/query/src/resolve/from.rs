@@ -263,14 +263,14 @@ impl Resolver<'_> {
         };
         let table = &self.schema.tables[at];
         self.work.make(table.fields.len(), place(name.span))?;
-        let info = |field: &cenote_tables::Field| Info {
+        let info = |(column, field): (usize, &cenote_tables::Field)| Info {
             name: field.name.clone(),
-            kind: crate::expr::ValueKind::of(field.kind),
+            kind: table.kind(column),
             nullable: field.nullable,
         };
         Ok(Relation {
             operation: Operation::Scan(at),
-            columns: table.fields.iter().map(info).collect(),
+            columns: table.fields.iter().enumerate().map(info).collect(),
             at: place(name.span),
         })
     }

@@ -46,7 +46,7 @@ impl Accumulated {
         };
         let value = match self.function {
             Function::Rows | Function::Count | Function::Sum => self.value.add(&other.value),
-            Function::Least | Function::Greatest => {
+            Function::Least | Function::Greatest | Function::Same => {
                 let (one, two) = match self.function {
                     Function::Least => (&other.value, &self.value),
                     _ => (&self.value, &other.value),
@@ -127,7 +127,7 @@ impl Accumulated {
         let value = match self.function {
             Function::Rows | Function::Count => self.value.resized(kind.width(), false),
             Function::Sum => self.value.resized(kind.width(), self.kind.is_signed()),
-            Function::Least | Function::Greatest => ordered(&self.value, self.kind),
+            Function::Least | Function::Greatest | Function::Same => ordered(&self.value, self.kind),
         };
         let null = match (&self.some, nullable) {
             (Some(some), true) => Some(some.not()),
@@ -153,12 +153,6 @@ impl<'a> Executor<'a> {
     ) -> Rows {
         let live = rows.live.filling(rows.count);
         let cells: Vec<Cell> = rows.columns.iter().map(|cell| cell.filling(rows.count)).collect();
-        let of = |cells: &[Cell], live: &Bits| -> Vec<Accumulated> {
-            let values = cells.iter().zip(functions).zip(&kinds[keys..]);
-            values
-                .map(|((cell, function), kind)| made(cell, live, *function, *kind, rows.count))
-                .collect()
-        };
         // Sorted by the keys, groups stand side by side.
         let parts: Vec<Bits> = cells[..keys]
             .iter()
@@ -168,7 +162,19 @@ impl<'a> Executor<'a> {
         let dead = live.not();
         let key = Bits::join(&parts.iter().chain([&dead]).collect::<Vec<_>>());
         let width = key.width();
-        let carried: Vec<&Bits> = cells[keys..]
+        let values: Vec<Cell> = cells[keys..]
+            .iter()
+            .zip(functions)
+            .map(|(cell, function)| match function {
+                // Nulls are the same, whatever their bits are.
+                Function::Same => Cell {
+                    value: cell.or_zero(),
+                    null: cell.null.clone(),
+                },
+                _ => cell.clone(),
+            })
+            .collect();
+        let carried: Vec<&Bits> = values
             .iter()
             .zip(functions)
             .flat_map(|(cell, function)| carried(cell, *function))
@@ -183,20 +189,31 @@ impl<'a> Executor<'a> {
             .map(|(cell, kind)| Cell::from_key(&key, &mut from, cell, *kind))
             .collect();
         let mut from = width;
-        let sorted: Vec<Cell> = cells[keys..]
+        let sorted: Vec<Cell> = values
             .iter()
             .zip(functions)
             .map(|(cell, function)| again(&record, &mut from, cell, *function))
             .collect();
-        let made = of(&sorted, &live);
         let starts = key.starts();
+        self.failures.extend(differ(&sorted, functions, &starts, &live));
         let end = self.session.public_bits(1, 1).filling(1);
         let ends = match rows.count {
             1 => end,
             count => Bits::concat(&[&starts.slice(1, count - 1), &end]),
         };
+        let made: Vec<Option<Accumulated>> = sorted
+            .iter()
+            .zip(functions)
+            .zip(&kinds[keys..])
+            .map(|((cell, function), kind)| {
+                let is_made = *function != Function::Same;
+                is_made.then(|| made(cell, &live, *function, *kind, rows.count))
+            })
+            .collect();
         let live = live.and(&ends);
-        result.extend(self.totals(&made, &starts, &live, &physical.columns[keys..]));
+        let totals = self.totals(&made, &starts, &live, &physical.columns[keys..]);
+        let values = sorted.into_iter().zip(totals);
+        result.extend(values.map(|(same, total)| total.unwrap_or(same)));
         let groups = Rows {
             columns: result,
             live,
@@ -206,15 +223,22 @@ impl<'a> Executor<'a> {
     }
 
     /// What is made of each group, at its last row: groups begin where `starts` says.
-    fn totals(&mut self, made: &[Accumulated], starts: &Bits, live: &Bits, columns: &[Column]) -> Vec<Cell> {
-        if made.is_empty() {
-            return Vec::new();
+    fn totals(
+        &mut self,
+        made: &[Option<Accumulated>],
+        starts: &Bits,
+        live: &Bits,
+        columns: &[Column],
+    ) -> Vec<Option<Cell>> {
+        let all: Vec<Accumulated> = made.iter().flatten().cloned().collect();
+        if all.is_empty() {
+            return vec![None; made.len()];
         }
         let joined =
             |made: &[Accumulated]| Bits::join(&made.iter().flat_map(Accumulated::parts).collect::<Vec<_>>());
-        let scanned = joined(made).scanned(starts, |earlier, later| {
+        let scanned = joined(&all).scanned(starts, |earlier, later| {
             let (mut one, mut two) = (0, 0);
-            let both: Vec<Accumulated> = made
+            let both: Vec<Accumulated> = all
                 .iter()
                 .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
                 .collect();
@@ -223,10 +247,12 @@ impl<'a> Executor<'a> {
         let mut from = 0;
         let mut cells = Vec::new();
         for (made, info) in made.iter().zip(columns) {
-            let total = made.next(&scanned, &mut from);
-            let over = total.overflows(info.kind);
-            self.failures.extend(over.map(|over| any(&over.and(live))));
-            cells.push(total.cell(info.kind, info.nullable));
+            cells.push(made.as_ref().map(|made| {
+                let total = made.next(&scanned, &mut from);
+                let over = total.overflows(info.kind);
+                self.failures.extend(over.map(|over| any(&over.and(live))));
+                total.cell(info.kind, info.nullable)
+            }));
         }
         cells
     }
@@ -279,6 +305,20 @@ impl<'a> Executor<'a> {
     }
 }
 
+/// Whether values that are to be the same in all rows of a group are not, in sorted rows; nothing if none are.
+fn differ(sorted: &[Cell], functions: &[Function], starts: &Bits, live: &Bits) -> Option<Bits> {
+    let same = sorted
+        .iter()
+        .zip(functions)
+        .filter(|(_, function)| **function == Function::Same);
+    let parts: Vec<&Bits> = same.flat_map(|(cell, _)| cell.parts()).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let changes = Bits::join(&parts).starts();
+    Some(any(&changes.and(&starts.not()).and(live)))
+}
+
 /// What of a column a function needs of each row.
 fn carried(cell: &Cell, function: Function) -> Vec<&Bits> {
     match function {
@@ -322,7 +362,7 @@ fn made(cell: &Cell, live: &Bits, function: Function, kind: ValueKind, count: us
             let value = cell.value.where_chosen(&there);
             (value.resized(value.width() + more, kind.is_signed()), Some(there))
         }
-        Function::Least | Function::Greatest => (ordered(&cell.value, kind), Some(there)),
+        Function::Least | Function::Greatest | Function::Same => (ordered(&cell.value, kind), Some(there)),
     };
     Accumulated {
         function,

@@ -25,6 +25,7 @@ fn groups(name: &str, party: u8) -> Declared {
         unique: Vec::new(),
         at_most: [].into(),
         distinct: [].into(),
+        below: [].into(),
         same_rows_as: None,
     }
 }

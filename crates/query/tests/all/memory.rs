@@ -22,9 +22,10 @@ fn rows_are_kept_in_the_bytes_that_they_need() {
             field("few", "u8", true),
         ],
         max_rows: 10_000_000,
-        unique: vec!["id".into()],
+        unique: vec![vec!["id".into()]],
         at_most: [].into(),
         distinct: [].into(),
+        below: [].into(),
         same_rows_as: None,
     };
     let schema = Schema {

@@ -251,7 +251,7 @@ impl Tpch {
             .map(|column| {
                 let words: Vec<&str> = column.split_whitespace().collect();
                 if words.get(2) == Some(&"unique") {
-                    unique.push(words[0].to_owned());
+                    unique.push(vec![words[0].to_owned()]);
                 }
                 Field {
                     name: words[0].into(),
@@ -293,6 +293,7 @@ impl Tpch {
             unique,
             at_most: [].into(),
             distinct: [].into(),
+            below: [].into(),
             same_rows_as: None,
         });
         self.tables.push(Table {

@@ -4,6 +4,7 @@ mod clauses;
 mod expressions;
 mod functions;
 mod joins;
+mod keys;
 mod moments;
 mod numbers;
 mod subqueries;

@@ -65,7 +65,7 @@ impl World {
     }
 
     /// And this table of `party`, that has room for two more rows. Columns are written as `id u32 not null unique, k char(3) at_most 2`, and
-    /// rows as `1 ab | 2 null`; an empty text is `''`.
+    /// rows as `1 ab | 2 null`; `unique_with x` is unique together with x. An empty text is `''`.
     pub(crate) fn table(mut self, party: u8, name: &str, columns: &str, rows: &str) -> Self {
         let mut declared = Declared {
             name: name.into(),
@@ -75,6 +75,7 @@ impl World {
             unique: Vec::new(),
             at_most: Default::default(),
             distinct: Default::default(),
+            below: Default::default(),
             same_rows_as: None,
         };
         for column in columns.split(", ") {
@@ -91,7 +92,11 @@ impl World {
                     ("distinct", Some(count)) => {
                         declared.distinct.insert(name.clone(), count.parse().unwrap());
                     }
-                    ("unique", Some("-") | None) => declared.unique.push(name.clone()),
+                    ("below", Some(end)) => {
+                        declared.below.insert(name.clone(), end.parse().unwrap());
+                    }
+                    ("unique_with", Some(other)) => declared.unique.push(vec![name.clone(), other.into()]),
+                    ("unique", Some("-") | None) => declared.unique.push(vec![name.clone()]),
                     other => panic!("{other:?} in {column}"),
                 }
             }
@@ -140,11 +145,14 @@ impl World {
             let column = |field: &Field| {
                 let mut text = format!("{} {}", field.name, field.kind);
                 text += if field.nullable { "" } else { " not null" };
-                text += if declared.unique.contains(&field.name) {
-                    " unique"
-                } else {
-                    ""
-                };
+                for columns in declared.unique.iter().filter(|columns| columns[0] == field.name) {
+                    text += &match columns.get(1) {
+                        None => " unique".to_owned(),
+                        Some(other) => format!(" unique_with {other}"),
+                    };
+                }
+                let below = declared.below.get(&field.name);
+                text += &below.map_or_else(String::new, |end| format!(" below {end}"));
                 for (promise, counts) in [("at_most", &declared.at_most), ("distinct", &declared.distinct)] {
                     let count = counts.get(&field.name);
                     text += &count.map_or_else(String::new, |count| format!(" {promise} {count}"));

@@ -231,7 +231,7 @@ impl Queries<'_> {
             false => &tables[self.random.below(tables.len())],
         };
         let column = |field: &Field| {
-            let most = match declared.unique.contains(&field.name) {
+            let most = match declared.unique.contains(&vec![field.name.clone()]) {
                 true => Some(1),
                 false => declared.at_most.get(&field.name).copied(),
             };

@@ -210,6 +210,7 @@ fn table(random: &mut Random, world: &World, at: usize, key: Type) -> (Declared,
         unique: Vec::new(),
         at_most: BTreeMap::new(),
         distinct: BTreeMap::new(),
+        below: BTreeMap::new(),
         same_rows_as: None,
     };
     fill(random, &mut declared, None)
@@ -228,12 +229,12 @@ fn twin_of(random: &mut Random, world: &World, at: usize) -> (Declared, Table) {
     declared.at_most.clear();
     declared.distinct.clear();
     declared.max_rows = theirs.max_rows;
-    if theirs.unique.first().is_some_and(|unique| unique == "id") {
+    if theirs.unique.first().is_some_and(|unique| unique == &["id"]) {
         let others = world.schema.parties - 1;
         declared.party =
             PartyId((theirs.party.0 + 1 + random.below(others.into()) as u8) % world.schema.parties);
         declared.same_rows_as = Some(theirs.name.clone());
-        declared.unique.push("id".into());
+        declared.unique.push(vec!["id".into()]);
     }
     fill(random, &mut declared, Some(ids))
 }
@@ -263,7 +264,7 @@ fn fill(random: &mut Random, declared: &mut Declared, ids: Option<Column>) -> (D
         rows = rows.min(column.values.rows());
         columns.push(column);
         match name {
-            Some("unique") => declared.unique.push(field.name.clone()),
+            Some("unique") => declared.unique.push(vec![field.name.clone()]),
             Some(_) => {
                 declared.at_most.insert(field.name.clone(), most);
             }

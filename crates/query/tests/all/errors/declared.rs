@@ -8,10 +8,11 @@ use cenote_tables::{Field, Type, Values};
 use super::world;
 use crate::common::World;
 
+type Change = fn(&mut Declared);
+
 #[test]
 fn declarations_that_are_refused() {
-    type Change = fn(&mut Declared);
-    let wrong: [(Change, &str); 17] = [
+    let wrong: [(Change, &str); 16] = [
         (
             |b| b.party = PartyId(2),
             "table b: it belongs to party 2, but there are only 2 parties",
@@ -33,7 +34,7 @@ fn declarations_that_are_refused() {
             "table b: two columns are called ID; names must differ in more than capitals",
         ),
         (
-            |b| b.unique.push("z".into()),
+            |b| b.unique.push(vec!["z".into()]),
             "table b: `unique` names z, but the table has no such column",
         ),
         (
@@ -73,10 +74,6 @@ fn declarations_that_are_refused() {
             |b| b.fields = vec![b.fields[0].clone(); 1001],
             "table b: it has 1001 columns, more than the limit of 1000",
         ),
-        (
-            |b| b.unique = vec!["y".into(); 5],
-            "table b: `unique` names more columns than the table has",
-        ),
     ];
     for (change, what) in wrong {
         let world = world().with(change);
@@ -99,6 +96,81 @@ fn answers_for_nobody() {
         world.schema.answer.to = to;
         let found = world.ask("select x from a");
         assert!(found.starts_with("the answer goes to"), "{found}");
+    }
+}
+
+#[test]
+fn promises_that_are_refused() {
+    let wrong: [(Change, &str); 8] = [
+        (
+            |b| b.unique = vec![vec!["y".into()]; 5],
+            "table b: `unique` names more columns than the table has",
+        ),
+        (
+            |b| b.unique = vec![vec!["y".into(), "y".into()]],
+            "table b: `unique` names columns that are unique together each once",
+        ),
+        (
+            |b| b.unique = vec![Vec::new()],
+            "table b: `unique` names columns that are unique together each once",
+        ),
+        (
+            |b| b.unique = vec![vec!["y".into(), "z".into()]],
+            "table b: `unique` names z, but the table has no such column",
+        ),
+        (
+            |b| _ = b.below.insert("z".into(), 5),
+            "table b: `below` names z, but the table has no such column",
+        ),
+        (
+            |b| _ = b.below.insert("y".into(), 0),
+            "table b: `below` of y must be 1 or more, and no more than",
+        ),
+        (
+            |b| _ = b.below.insert("y".into(), u64::MAX),
+            "table b: `below` of y must be 1 or more, and no more than",
+        ),
+        (
+            |b| {
+                b.fields[1].kind = Type::Bool;
+                b.below.insert("y".into(), 1);
+            },
+            "table b: `below` names y, which is a truth value, not a number",
+        ),
+    ];
+    for (change, what) in wrong {
+        let found = world().with(change).ask("select x from a");
+        assert!(found.starts_with(what), "{what}: {found}");
+    }
+}
+
+/// What is promised of several columns together, and of numbers.
+#[test]
+fn rows_that_break_promises_of_columns() {
+    let told = |rows: &str| {
+        World::new(2)
+            .table(
+                0,
+                "a",
+                "x u8 unique_with y, y char(2), z decimal(4,1) below 10",
+                rows,
+            )
+            .table(1, "b", "x u8 unique", "1")
+            .ask("select count(*) from a join b using (x)")
+    };
+    assert_eq!(
+        told("1 a 0 | 1 b 9.9 | 2 a null | 1 null 1 | 1 null 1 | null a 1 | null a 2"),
+        "4"
+    );
+    assert_eq!(
+        told("1 a 0 | 2 a 0 | 1 b 0 | 2 a 1"),
+        "table a: two rows have the same values in the columns x, y, which are declared `unique` together"
+    );
+    for number in ["10", "-0.1"] {
+        assert_eq!(
+            told(&format!("1 a 0 | 1 b {number}")),
+            "table a: column z has a value that is not 0 or more and less than 10, as `below` promises"
+        );
     }
 }
 

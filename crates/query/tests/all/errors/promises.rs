@@ -137,6 +137,57 @@ fn promises_that_are_not_kept() {
     assert_eq!(own, Outcome::Rows(what.into()));
 }
 
+/// What is said to depend on a key is the same in all rows that have it, or there is no answer.
+#[test]
+fn keys_on_which_nothing_depends() {
+    let world = |rows: &str| {
+        World::new(2)
+            .table(0, "a", "x u8 not null unique, y u8", "1 10 | 2 20 | 3 30")
+            .table(1, "b", "id u8 not null unique, x u8, name char(2)", rows)
+    };
+    let honest = "1 1 p | 2 1 q | 3 2 null | 4 3 q";
+    for sql in [
+        "select id, name, sum(y) from b join a using (x) group by id, name",
+        "select distinct id, name, b.x from b join a using (x)",
+        "select name, id, count(*) from b left join (select x, max(y) as y from a where y > 10 group by x) s using (x) group by name, id",
+    ] {
+        assert!(
+            matches!(unchecked(&world(honest), sql), Outcome::Answer(_)),
+            "{sql}"
+        );
+        for lie in [
+            "1 1 p | 1 1 q | 2 2 r",
+            "1 1 null | 2 2 r | 1 1 q",
+            "2 1 q | 3 1 q | 2 1 null",
+        ] {
+            assert_eq!(unchecked(&world(lie), sql), Outcome::NoAnswer, "{sql} of {lie}");
+        }
+        // Rows of one group for all that it can be told.
+        assert!(matches!(
+            unchecked(&world("1 1 p | 1 1 p | 2 2 r"), sql),
+            Outcome::Answer(_)
+        ));
+    }
+}
+
+/// Columns that are unique together, and are not.
+#[test]
+fn keys_of_two_columns_that_come_twice() {
+    let world = |rows: &str| {
+        World::new(2)
+            .table(0, "a", "x u8, y u8", "1 1 | 1 2 | 2 1 | 1 1")
+            .table(1, "b", "x u8 unique_with y, y u8, z u8", rows)
+    };
+    let sql = "select sum(z) from a join b using (x, y)";
+    assert!(matches!(
+        unchecked(&world("1 1 5 | 1 2 6 | 2 2 7 | 1 null 7 | 1 null 7"), sql),
+        Outcome::Answer(_)
+    ));
+    for lie in ["1 1 5 | 1 1 5", "7 7 1 | 1 2 3 | 7 7 1"] {
+        assert_eq!(unchecked(&world(lie), sql), Outcome::NoAnswer, "{lie}");
+    }
+}
+
 #[test]
 fn rows_that_are_not_the_same() {
     let banks = |ids: &str| {

@@ -1,0 +1,156 @@
+//! What is known of the rows that a step gives, because owners promise it or the step makes it so. Whatever relies on it verifies it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::physical::{Join, values};
+use crate::expr::Expr;
+
+/// Most dependencies that are kept of a step.
+const MAX_DEPENDENCIES: usize = 64;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Columns whose values together come at most so many times, nulls aside.
+    pub(crate) at_most: Vec<(Vec<usize>, usize)>,
+    /// How many different values, nulls included, each column has at most.
+    pub(crate) distinct: Vec<Option<u64>>,
+    /// Rows that are alike in the first columns, nulls included, are alike in the others.
+    dependencies: Vec<(Vec<usize>, BTreeSet<usize>)>,
+}
+
+impl Facts {
+    pub(crate) fn new(at_most: Vec<(Vec<usize>, usize)>, distinct: Vec<Option<u64>>) -> Self {
+        Facts {
+            at_most,
+            distinct,
+            dependencies: Vec::new(),
+        }
+    }
+
+    /// Columns depend on others.
+    pub(crate) fn depend(&mut self, on: Vec<usize>, columns: impl IntoIterator<Item = usize>) {
+        if self.dependencies.len() < MAX_DEPENDENCIES {
+            self.dependencies.push((on, columns.into_iter().collect()));
+        }
+    }
+
+    /// All columns that depend on `on`, these included.
+    fn closure(&self, on: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+        let mut known: BTreeSet<usize> = on.into_iter().collect();
+        // Each round but the last one uses a dependency more.
+        loop {
+            let before = known.len();
+            for (on, columns) in &self.dependencies {
+                if on.iter().all(|column| known.contains(column)) {
+                    known.extend(columns);
+                }
+            }
+            if known.len() == before {
+                return known;
+            }
+        }
+    }
+
+    /// Of these columns those on which the others depend. A column of many bits, of which `bits` says how many, is more readily left out.
+    pub(crate) fn independent(&self, columns: usize, bits: impl Fn(usize) -> u32) -> Vec<usize> {
+        let mut kept: BTreeSet<usize> = (0..columns).collect();
+        let mut widest_first: Vec<usize> = (0..columns).collect();
+        widest_first.sort_by_key(|&column| std::cmp::Reverse(bits(column)));
+        for column in widest_first {
+            kept.remove(&column);
+            if kept.is_empty() || !self.closure(kept.iter().copied()).contains(&column) {
+                kept.insert(column);
+            }
+        }
+        kept.into_iter().collect()
+    }
+
+    /// Of rows that are made of each row.
+    pub(super) fn of_exprs(&self, exprs: &[Expr]) -> Facts {
+        let mut places = BTreeMap::new();
+        for (at, expr) in exprs.iter().enumerate() {
+            if let Some(old) = expr.as_column() {
+                places.entry(old).or_insert(at);
+            }
+        }
+        let moved =
+            |of: &[usize]| -> Option<Vec<usize>> { of.iter().map(|old| places.get(old).copied()).collect() };
+        let at_most = self.at_most.iter();
+        let at_most = at_most.filter_map(|(of, count)| Some((moved(of)?, *count)));
+        let distinct = exprs.iter().map(|expr| match expr.as_column() {
+            Some(old) => self.distinct[old],
+            None => values(expr.kind, expr.nullable),
+        });
+        let mut facts = Facts::new(at_most.collect(), distinct.collect());
+        for (on, _) in &self.dependencies {
+            let Some(new) = moved(on) else {
+                continue;
+            };
+            let known = self.closure(on.iter().copied());
+            let depends = |expr: &Expr| {
+                let mut all = true;
+                expr.columns(&mut |column| all &= known.contains(&column));
+                all
+            };
+            let columns = (0..exprs.len()).filter(|&at| depends(&exprs[at]));
+            facts.depend(new, columns);
+        }
+        facts
+    }
+
+    /// Of groups by the first `keys` columns; what is made of each comes after these.
+    pub(super) fn of_groups(&self, keys: usize, distinct: Vec<Option<u64>>) -> Facts {
+        let of_keys = |of: &[usize]| of.iter().all(|&column| column < keys);
+        let at_most = self.at_most.iter().filter(|(of, _)| of_keys(of)).cloned();
+        let all = (0..keys).collect();
+        let columns = distinct.len();
+        let mut facts = Facts::new(at_most.chain([(all, 1)]).collect(), distinct);
+        facts.depend((0..keys).collect(), 0..columns);
+        for (on, columns) in self.dependencies.iter().filter(|(on, _)| of_keys(on)) {
+            facts.depend(
+                on.clone(),
+                columns.iter().copied().filter(|&column| column < keys),
+            );
+        }
+        facts
+    }
+
+    /// Of the rows of a join.
+    pub(super) fn of_join(join: &Join) -> Facts {
+        let (probe, lookup) = (&join.probe.facts, &join.lookup.facts);
+        let (slots, outer) = (join.slots, join.outer);
+        let count = probe.distinct.len();
+        let later = |column: &usize| column + count;
+        let repeated = |(of, count): &(Vec<usize>, usize)| (of.clone(), count.saturating_mul(slots));
+        let more = |distinct: &Option<u64>| distinct.map(|distinct| distinct + u64::from(outer));
+        let looked_up = lookup.distinct.iter().map(more);
+        let mut facts = Facts::new(
+            probe.at_most.iter().map(repeated).collect(),
+            probe.distinct.iter().copied().chain(looked_up).collect(),
+        );
+        if slots == 1 {
+            facts.depend(
+                join.probe_keys.clone(),
+                (0..lookup.distinct.len()).map(|at| at + count),
+            );
+        }
+        if !outer {
+            for (probe, lookup) in join.probe_keys.iter().zip(join.lookup_keys.iter().map(later)) {
+                facts.depend(vec![*probe], [lookup]);
+                facts.depend(vec![lookup], [*probe]);
+            }
+        }
+        for (on, columns) in &probe.dependencies {
+            facts.depend(on.clone(), columns.iter().copied());
+        }
+        // Rows that are not found are null in all columns, and must not meet others in these.
+        let found =
+            |column: &usize| !join.lookup.columns[*column].nullable || join.lookup_keys.contains(column);
+        for (on, columns) in &lookup.dependencies {
+            if !outer || on.iter().any(found) {
+                facts.depend(on.iter().map(later).collect(), columns.iter().map(later));
+            }
+        }
+        facts
+    }
+}
