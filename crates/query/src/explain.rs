@@ -307,7 +307,7 @@ fn told(expr: &Expr, names: &[String]) -> String {
             format!("'{}'", text.trim_end_matches('\0').replace('\'', "''"))
         }
         Node::Null => "NULL".into(),
-        Node::As(part) | Node::Within(part) => of(part),
+        Node::As(part) | Node::Within(part) | Node::Listed(part, _) => of(part),
         Node::Call(call, _, parts) => call.told(&parts.iter().map(of).collect::<Vec<_>>()),
         Node::Arithmetic(operation, x, y) => {
             let sign = match operation {

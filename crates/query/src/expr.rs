@@ -10,6 +10,7 @@ use self::bounds::result;
 use crate::call::{Call, Named};
 pub(crate) use crate::kind::ValueKind;
 use crate::kind::{scaled, scaled_exactly};
+use crate::listed::List;
 use crate::work::Extent;
 
 /// Places behind the point that a division adds.
@@ -55,6 +56,8 @@ pub(crate) enum Node {
     /// The second where the first is true, and the third elsewhere.
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     StartsWith(Box<Expr>, Vec<u8>),
+    /// The text that stands in a list at a place.
+    Listed(Box<Expr>, List),
     /// A function that parties rather compute of their own columns.
     Call(Call, Named, Vec<Expr>),
 }
@@ -79,6 +82,7 @@ impl Node {
             Node::Not(x) => Node::Not(part(x)),
             Node::IsNull(x) => Node::IsNull(part(x)),
             Node::StartsWith(x, prefix) => Node::StartsWith(part(x), prefix.clone()),
+            Node::Listed(x, list) => Node::Listed(part(x), list.clone()),
             Node::Arithmetic(operation, x, y) => Node::Arithmetic(*operation, part(x), part(y)),
             Node::Compare(comparison, x, y) => Node::Compare(*comparison, part(x), part(y)),
             Node::And(x, y) => Node::And(part(x), part(y)),
@@ -283,22 +287,56 @@ impl Expr {
         }
     }
 
-    /// The column whose values it has, if it is one, perhaps with more bits or places.
+    /// The column whose values it has, if it is one, perhaps with more bits or places, or as text.
     pub(crate) fn as_column(&self) -> Option<usize> {
         match &self.node {
             Node::Column(column) => Some(*column),
-            Node::As(part) => part.as_column(),
+            Node::As(part) | Node::Listed(part, _) => part.as_column(),
             _ => None,
         }
+    }
+
+    /// The text in `list` at this place.
+    pub(crate) fn listed(self, list: List, kind: ValueKind) -> Self {
+        Expr {
+            nullable: self.nullable,
+            node: Node::Listed(Box::new(self), list),
+            kind,
+        }
+    }
+
+    /// The place that it is the text of, and the list.
+    pub(crate) fn as_place(&self) -> Option<(&Expr, &List)> {
+        match &self.node {
+            Node::Listed(place, list) => Some((place, list)),
+            _ => None,
+        }
+    }
+
+    /// The text that it is, perhaps filled up with zeros.
+    pub(crate) fn as_text(&self) -> Option<&[u8]> {
+        match &self.node {
+            Node::Text(bytes) => Some(bytes),
+            Node::As(part) => part.as_text(),
+            _ => None,
+        }
+    }
+
+    /// The same of columns that come so many places later.
+    pub(crate) fn moved(self, places: usize) -> Self {
+        let column = |part: &Expr| match part.node {
+            Node::Column(at) => Some(Expr::column(at + places, part.kind, part.nullable)),
+            _ => None,
+        };
+        self.placed(&column)
     }
 
     /// The expressions that it is made of.
     pub(crate) fn parts(&self) -> Vec<&Expr> {
         match &self.node {
             Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => Vec::new(),
-            Node::As(x) | Node::Within(x) | Node::Not(x) | Node::IsNull(x) | Node::StartsWith(x, _) => {
-                vec![x]
-            }
+            Node::As(x) | Node::Within(x) | Node::Not(x) | Node::IsNull(x) => vec![x],
+            Node::StartsWith(x, _) | Node::Listed(x, _) => vec![x],
             Node::Call(.., parts) => parts.iter().collect(),
             Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
                 vec![x, y]
@@ -342,6 +380,7 @@ impl Expr {
             }
             Node::As(x) if x.kind.scale() != self.kind.scale() => width(self).pow(2),
             Node::Compare(_, x, y) => width(x).max(width(y)),
+            Node::Listed(x, list) => list.values().len() as u64 * (width(x) + width(self)),
             _ => width(self),
         };
         self.parts()
@@ -385,7 +424,8 @@ impl Expr {
             Node::Null => true,
             Node::Number(_) | Node::Text(_) | Node::IsNull(_) => false,
             Node::If(_, yes, no) => yes.nullable || no.nullable,
-            Node::As(x) | Node::Within(x) | Node::Not(x) | Node::StartsWith(x, _) => x.nullable,
+            Node::As(x) | Node::Within(x) | Node::Not(x) => x.nullable,
+            Node::StartsWith(x, _) | Node::Listed(x, _) => x.nullable,
             Node::Call(.., parts) => parts.iter().any(|part| part.nullable),
             Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
                 x.nullable || y.nullable

@@ -9,6 +9,7 @@ mod expr;
 mod flow;
 mod groups;
 mod kind;
+mod listed;
 mod local;
 mod memory;
 mod plan;

@@ -9,6 +9,7 @@ use cenote_tables::{Field, Table};
 use crate::error::{Error, Result};
 use crate::expr::{Node, ValueKind};
 use crate::groups::large_groups;
+use crate::listed::places;
 use crate::local::{self, OwnTables};
 use crate::plan::Planner;
 use crate::plan::physical::{Ordered, Physical};
@@ -85,7 +86,7 @@ impl Query {
             schema: &schema,
             work: &work,
         }
-        .steps(&resolved.relation)?;
+        .steps(&places(&resolved.relation, &schema, &work)?)?;
         Ok(Query {
             schema,
             relation: resolved.relation,

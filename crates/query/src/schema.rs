@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cenote_net::PartyId;
 use cenote_session::Parties;
-use cenote_tables::Field;
+use cenote_tables::{Field, Type};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::kind::{ValueKind, scaled_exactly};
+use crate::listed::List;
 use crate::work::MAX_COLUMNS;
 
 /// Most rows of a table.
@@ -22,6 +23,9 @@ pub(crate) const MAX_NAME: usize = 128;
 
 /// Most rows with one key.
 const MAX_REPEATS: usize = 1000;
+
+/// Most values of a column that are listed.
+const MAX_VALUES: usize = 1000;
 
 /// A table that one party holds.
 #[derive(Clone, Debug)]
@@ -42,6 +46,8 @@ pub struct Declared {
     pub distinct: BTreeMap<String, usize>,
     /// Columns of numbers that are not negative, and less than this.
     pub below: BTreeMap<String, u64>,
+    /// Columns of text that have no other values than these.
+    pub values: BTreeMap<String, Vec<String>>,
     /// Another table that has the same values in the column that both are joined by, which is unique in both: those of one name, or the only ones.
     pub same_rows_as: Option<String>,
 }
@@ -95,6 +101,13 @@ impl Declared {
                 scale: kind.scale(),
             },
         }
+    }
+
+    /// All values that a column may have, if they are listed.
+    pub(crate) fn list(&self, column: usize) -> Option<List> {
+        self.values
+            .get(&self.fields[column].name)
+            .map(|values| List::new(values))
     }
 
     /// The number that those of a column are promised to be less than, in units of its last place.
@@ -179,6 +192,7 @@ impl Declared {
             ("at_most", self.at_most.keys().collect()),
             ("distinct", self.distinct.keys().collect()),
             ("below", self.below.keys().collect()),
+            ("values", self.values.keys().collect()),
         ];
         for (promise, columns) in promised {
             let unknown = columns.into_iter().find(|column| self.column(column).is_none());
@@ -191,6 +205,9 @@ impl Declared {
         let mut counts = self.at_most.values().chain(self.distinct.values());
         if counts.any(|&count| count == 0) {
             return self.wrong("`at_most` and `distinct` must be 1 or more");
+        }
+        for (name, values) in &self.values {
+            self.check_values(name, values)?;
         }
         for (name, &below) in &self.below {
             let column = self.column(name).unwrap_or_default();
@@ -213,6 +230,28 @@ impl Declared {
             return self.wrong(format!("`at_most` must not be more than {MAX_REPEATS}"));
         }
         Ok(())
+    }
+
+    fn check_values(&self, name: &str, values: &[String]) -> Result<()> {
+        let column = self.column(name).unwrap_or_default();
+        let kind = self.fields[column].kind;
+        let Type::Char(bytes) = kind else {
+            return self.wrong(format!("`values` names {name}, which is {kind}, not text"));
+        };
+        if !(1..=MAX_VALUES).contains(&values.len()) {
+            return self.wrong(format!("`values` of {name} must list 1 to {MAX_VALUES} values"));
+        }
+        let fits = |value: &&String| value.len() <= usize::from(bytes) && !value.contains('\0');
+        if let Some(value) = values.iter().find(|value| !fits(value)) {
+            return self.wrong(format!(
+                "`values` of {name} lists {value:?}, which {kind} does not hold"
+            ));
+        }
+        let mut known = BTreeSet::new();
+        match values.iter().find(|value| !known.insert(*value)) {
+            Some(value) => self.wrong(format!("`values` of {name} lists {value:?} twice")),
+            None => Ok(()),
+        }
     }
 
     fn check_same_rows(&self, schema: &Schema) -> Result<()> {

@@ -29,6 +29,8 @@ pub(super) struct TableEntry {
     distinct: BTreeMap<String, usize>,
     #[serde(default)]
     below: BTreeMap<String, u64>,
+    #[serde(default)]
+    values: BTreeMap<String, Vec<String>>,
     same_rows_as: Option<String>,
     pub(super) file: Option<PathBuf>,
 }
@@ -94,6 +96,7 @@ pub(super) fn declared(source: &SettingsFile, entry: TableEntry, parties: u8) ->
         at_most: entry.at_most,
         distinct: entry.distinct,
         below: entry.below,
+        values: entry.values,
         same_rows_as: entry.same_rows_as,
     })
 }

@@ -279,6 +279,7 @@ impl QueryJob {
                 at_most,
                 distinct,
                 below,
+                values,
                 same_rows_as,
                 fields,
             } = table;
@@ -290,7 +291,7 @@ impl QueryJob {
                 })
                 .collect();
             let told = format!(
-                "{name:?} of {party}, at most {max_rows} rows, unique {unique:?}, at_most {at_most:?}, distinct {distinct:?}, below {below:?}, same_rows_as {same_rows_as:?}: {}",
+                "{name:?} of {party}, at most {max_rows} rows, unique {unique:?}, at_most {at_most:?}, distinct {distinct:?}, below {below:?}, values {values:?}, same_rows_as {same_rows_as:?}: {}",
                 columns.join(", ")
             );
             // What a table is called is the job's, and names of terms are this program's.

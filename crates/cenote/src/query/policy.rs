@@ -212,6 +212,7 @@ mod tests {
             at_most: [].into(),
             distinct: [].into(),
             below: [].into(),
+            values: [].into(),
             same_rows_as: None,
         };
         let people = vec![field("id", "u32"), field("name", "char(8)"), field("age", "u8")];

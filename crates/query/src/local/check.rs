@@ -59,6 +59,13 @@ fn promised(declared: &Declared, field: &Field, (at, column): (usize, &Column), 
             return Err(Error::rows(table, what));
         }
     }
+    if let (Some(list), Values::Text(width, bytes)) = (declared.list(at), &column.values) {
+        let listed = |(row, text)| column.is_null(row) || list.place(text).is_ok();
+        if !bytes.chunks(*width).enumerate().all(listed) {
+            let what = format!("column {name} has a value that `values` does not list");
+            return Err(Error::rows(table, what));
+        }
+    }
     let once = declared.is_unique(name).then_some(1);
     let at_most = declared.at_most.get(name).copied();
     let (most, distinct) = (once.into_iter().chain(at_most).min(), declared.distinct.get(name));

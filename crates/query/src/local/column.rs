@@ -6,6 +6,7 @@ use std::ops::Range;
 use cenote_tables::{Column as TableColumn, Numbers, Values as TableValues};
 
 use crate::expr::ValueKind;
+use crate::listed::List;
 
 /// Values that are calculated with.
 #[derive(Clone)]
@@ -78,6 +79,21 @@ impl Column {
 
     pub(crate) fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls[row])
+    }
+
+    /// Where each text stands in a list.
+    pub(super) fn places(self, list: &List) -> Self {
+        let Values::Text(width, bytes) = &self.values else {
+            return self;
+        };
+        // What it does not list is refused before, where that is looked at.
+        let place = |text: &[u8]| list.place(text).map_or(0, |place| place as i128);
+        let places = bytes.chunks(*width).map(place).enumerate();
+        let places = places.map(|(row, place)| if self.is_null(row) { 0 } else { place });
+        Column {
+            values: Values::Numbers(places.collect()),
+            nulls: self.nulls.clone(),
+        }
     }
 
     /// The rows in these places.

@@ -78,6 +78,28 @@ impl Input<'_> {
                 Ok(full(Values::Numbers(truth)))
             }
             Node::If(condition, yes, no) => self.chosen(condition, yes, no),
+            Node::Listed(place, list) => {
+                let Column { values, nulls } = self.evaluate(place)?;
+                let Values::Numbers(places) = values else {
+                    return Err(Failed);
+                };
+                let width = usize::from(text_width(expr.kind));
+                let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls[row]);
+                let text = |(row, place): (usize, &i128)| {
+                    let place = usize::try_from(*place).ok().filter(|_| !is_null(row));
+                    padded(
+                        place
+                            .and_then(|place| list.values().get(place))
+                            .map_or(&[], Vec::as_slice),
+                        width,
+                    )
+                };
+                let texts = places.iter().enumerate().flat_map(text).collect();
+                Ok(Column {
+                    values: Values::Text(width, texts),
+                    nulls,
+                })
+            }
             Node::StartsWith(x, prefix) => {
                 let Column { values, nulls } = self.evaluate(x)?;
                 let Values::Text(width, bytes) = values else {

@@ -21,6 +21,7 @@ use self::rows::Rows;
 pub(crate) use self::rows::{AllRows, compare};
 use crate::error::{Error, Result};
 use crate::expr::Expr;
+use crate::listed::List;
 use crate::plan::physical::{Join, Physical, Step};
 use crate::schema::Schema;
 use crate::segment::Segments;
@@ -43,10 +44,20 @@ impl OwnTables<'_> {
                 let own = self.tables.get(*table).and_then(Option::as_ref);
                 let own =
                     own.ok_or_else(|| Error::rows(&self.schema.tables[*table].name, "its rows are missing"))?;
-                let columns: Vec<&TableColumn> = columns.iter().map(|&column| &own.columns[column]).collect();
+                let declared = &self.schema.tables[*table];
+                let columns = columns
+                    .iter()
+                    .map(|&column| (&own.columns[column], declared.list(column)));
+                let columns: Vec<(&TableColumn, Option<List>)> = columns.collect();
                 self.pieces(own.rows, |rows| {
                     let count = rows.len();
-                    let columns = columns.iter().map(|column| Column::of(column, rows.clone()));
+                    let columns = columns.iter().map(|(column, list)| {
+                        let column = Column::of(column, rows.clone());
+                        match list {
+                            Some(list) => column.places(list),
+                            None => column,
+                        }
+                    });
                     each(Rows {
                         columns: columns.collect(),
                         count,

@@ -53,7 +53,13 @@ impl Planner<'_> {
         let is_column = matches!(expr.node, Node::Column(_));
         match of_inputs(expr, input_of)[..] {
             [] => Ok(()),
-            [input] if is_column || (whole(input, expr) && (expr.is_call() || !expr.is_fragile())) => {
+            // What stands in a list is looked up in the end.
+            [input]
+                if is_column
+                    || (expr.as_place().is_none()
+                        && whole(input, expr)
+                        && (expr.is_call() || !expr.is_fragile())) =>
+            {
                 self.add(&mut into[input], expr.clone(), at).map(drop)
             }
             _ => expr

@@ -116,7 +116,13 @@ pub(super) fn first(input: Physical, told: usize, order: &[Order], rows: Range<u
         descending: false,
         nulls_first: true,
     });
-    let order = by.chain(others).collect();
+    let mut order: Vec<Ordered> = Vec::new();
+    for by in by.chain(others) {
+        let before = order.iter().map(|by| by.column);
+        if order.is_empty() || !input.facts.depends(by.column, before) {
+            order.push(by);
+        }
+    }
     let all = input.all();
     Physical {
         columns: input.columns.clone(),

@@ -51,6 +51,11 @@ impl Facts {
         }
     }
 
+    /// Whether a column is the same in rows that are alike in these.
+    pub(super) fn depends(&self, column: usize, on: impl IntoIterator<Item = usize>) -> bool {
+        self.closure(on).contains(&column)
+    }
+
     /// Of these columns those on which the others depend. A column of many bits, of which `bits` says how many, is more readily left out.
     pub(crate) fn independent(&self, columns: usize, bits: impl Fn(usize) -> u32) -> Vec<usize> {
         let mut kept: BTreeSet<usize> = (0..columns).collect();
@@ -58,7 +63,7 @@ impl Facts {
         widest_first.sort_by_key(|&column| std::cmp::Reverse(bits(column)));
         for column in widest_first {
             kept.remove(&column);
-            if kept.is_empty() || !self.closure(kept.iter().copied()).contains(&column) {
+            if kept.is_empty() || !self.depends(column, kept.iter().copied()) {
                 kept.insert(column);
             }
         }

@@ -45,6 +45,19 @@ impl Planner<'_> {
     /// Steps whose columns are `wanted`, which are of the columns of `relation`.
     fn plan(&self, relation: &Relation, wanted: &[Expr]) -> Result<Physical> {
         self.work.keep(wanted, relation.at)?;
+        if wanted.iter().any(|expr| expr.as_place().is_some()) {
+            let places: Vec<Expr> = wanted
+                .iter()
+                .map(|expr| expr.as_place().map_or(expr, |(place, _)| place).clone())
+                .collect();
+            let steps = self.plan(relation, &places)?;
+            let made = steps.all().into_iter().zip(wanted);
+            let made = made.map(|(column, expr)| match expr.as_place() {
+                Some((_, list)) => column.listed(list.clone(), expr.kind),
+                None => column,
+            });
+            return Ok(steps.project(made.collect()));
+        }
         match &relation.operation {
             Operation::Scan(table) => Ok(self.scan(*table, wanted)),
             Operation::Project(input, exprs) => self.plan(input, &self.composed(wanted, exprs, relation.at)?),

@@ -28,7 +28,9 @@ impl Planner<'_> {
         let info = |&column: &usize| {
             let field = &declared.fields[column];
             Column {
-                kind: declared.kind(column),
+                kind: declared
+                    .list(column)
+                    .map_or(declared.kind(column), |list| list.kind()),
                 nullable: field.nullable,
             }
         };
@@ -65,7 +67,11 @@ fn promised(declared: &Declared, columns: &[usize], places: &BTreeMap<usize, usi
             .get(&field.name)
             .map(|&count| count as u64 + u64::from(field.nullable))
             .or_else(|| values(declared.kind(column), field.nullable));
-        let end = declared.end(column).and_then(|end| u64::try_from(end).ok());
+        let listed = declared.list(column).map(|list| list.values().len() as i128);
+        let end = declared
+            .end(column)
+            .or(listed)
+            .and_then(|end| u64::try_from(end).ok());
         let end = end.map(|end| end + u64::from(field.nullable));
         let own = own.into_iter().chain(end).min();
         own.map(|own| own.min(declared.max_rows as u64))

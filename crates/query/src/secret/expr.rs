@@ -5,6 +5,7 @@ use cenote_program::{Bits, Session};
 use super::calendar;
 use super::cell::{Cell, number, text};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, guarded, may_fail};
+use crate::listed::List;
 
 /// What an expression is evaluated with.
 pub(crate) struct Evaluator<'a> {
@@ -58,6 +59,11 @@ impl Evaluator<'_> {
                 full(null.unwrap_or_else(|| self.session.public_bits(1, 0)))
             }
             Node::If(condition, yes, no) => self.chosen(condition, (yes, no), active),
+            Node::Listed(place, list) => {
+                let Cell { value, null } = self.evaluate(place, active);
+                let value = self.listed(&value, list, expr.kind.width());
+                Cell { value, null }
+            }
             Node::StartsWith(x, prefix) => {
                 let Cell { value, null } = self.evaluate(x, active);
                 let wanted = 8 * prefix.len() as u32;
@@ -72,6 +78,15 @@ impl Evaluator<'_> {
                 Cell { value, null }
             }
         }
+    }
+
+    /// The text in a list at each place; zeros where none is.
+    fn listed(&self, place: &Bits, list: &List, width: u32) -> Bits {
+        let none = self.session.public_bits(width, 0);
+        list.values().iter().enumerate().fold(none, |found, (at, value)| {
+            let here = place.equal(&number(self.session, place.width(), at as i128));
+            here.select(&text(self.session, value, width), &found)
+        })
     }
 
     /// Two conditions together. Where the first that cannot fail is `decisive`, nothing goes wrong in the other.

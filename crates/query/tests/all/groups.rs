@@ -26,6 +26,7 @@ fn groups(name: &str, party: u8) -> Declared {
         at_most: [].into(),
         distinct: [].into(),
         below: [].into(),
+        values: [].into(),
         same_rows_as: None,
     }
 }

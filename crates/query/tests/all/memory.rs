@@ -26,6 +26,7 @@ fn rows_are_kept_in_the_bytes_that_they_need() {
         at_most: [].into(),
         distinct: [].into(),
         below: [].into(),
+        values: [].into(),
         same_rows_as: None,
     };
     let schema = Schema {

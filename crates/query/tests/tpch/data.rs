@@ -294,6 +294,7 @@ impl Tpch {
             at_most: [].into(),
             distinct: [].into(),
             below: [].into(),
+            values: [].into(),
             same_rows_as: None,
         });
         self.tables.push(Table {

@@ -5,6 +5,7 @@ mod expressions;
 mod functions;
 mod joins;
 mod keys;
+mod listed;
 mod moments;
 mod numbers;
 mod subqueries;

@@ -76,6 +76,7 @@ impl World {
             at_most: Default::default(),
             distinct: Default::default(),
             below: Default::default(),
+            values: Default::default(),
             same_rows_as: None,
         };
         for column in columns.split(", ") {
@@ -94,6 +95,10 @@ impl World {
                     }
                     ("below", Some(end)) => {
                         declared.below.insert(name.clone(), end.parse().unwrap());
+                    }
+                    ("values", Some(values)) => {
+                        let values = values.split(',').map(str::to_owned).collect();
+                        declared.values.insert(name.clone(), values);
                     }
                     ("unique_with", Some(other)) => declared.unique.push(vec![name.clone(), other.into()]),
                     ("unique", Some("-") | None) => declared.unique.push(vec![name.clone()]),
@@ -153,6 +158,8 @@ impl World {
                 }
                 let below = declared.below.get(&field.name);
                 text += &below.map_or_else(String::new, |end| format!(" below {end}"));
+                let values = declared.values.get(&field.name);
+                text += &values.map_or_else(String::new, |values| format!(" values {}", values.join(",")));
                 for (promise, counts) in [("at_most", &declared.at_most), ("distinct", &declared.distinct)] {
                     let count = counts.get(&field.name);
                     text += &count.map_or_else(String::new, |count| format!(" {promise} {count}"));

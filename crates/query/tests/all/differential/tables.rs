@@ -1,6 +1,6 @@
 //! Random tables, and the same in SQLite.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cenote_net::PartyId;
 use cenote_query::{Answer, Count, Declared, Schema};
@@ -211,6 +211,7 @@ fn table(random: &mut Random, world: &World, at: usize, key: Type) -> (Declared,
         at_most: BTreeMap::new(),
         distinct: BTreeMap::new(),
         below: BTreeMap::new(),
+        values: BTreeMap::new(),
         same_rows_as: None,
     };
     fill(random, &mut declared, None)
@@ -228,6 +229,8 @@ fn twin_of(random: &mut Random, world: &World, at: usize) -> (Declared, Table) {
     declared.unique.clear();
     declared.at_most.clear();
     declared.distinct.clear();
+    declared.below.clear();
+    declared.values.clear();
     declared.max_rows = theirs.max_rows;
     if theirs.unique.first().is_some_and(|unique| unique == &["id"]) {
         let others = world.schema.parties - 1;
@@ -273,18 +276,7 @@ fn fill(random: &mut Random, declared: &mut Declared, ids: Option<Column>) -> (D
     }
     let places: Vec<usize> = (0..rows).collect();
     let columns: Vec<Column> = columns.iter().map(|column| column.gather(&places)).collect();
-    for (field, column) in declared.fields.iter().zip(&columns) {
-        if random.chance(20) {
-            let mut seen: Vec<String> = (0..rows)
-                .filter(|&row| !column.is_null(row))
-                .map(|row| cell(column, field, row))
-                .collect();
-            seen.sort();
-            seen.dedup();
-            let count = seen.len().max(1) + random.below(2);
-            declared.distinct.insert(field.name.clone(), count);
-        }
-    }
+    promise_values(random, declared, &columns, rows);
     if fresh {
         declared.max_rows = (rows + random.pick(&[0, 1, 2, 3])).max(1);
     }
@@ -294,6 +286,51 @@ fn fill(random: &mut Random, declared: &mut Declared, ids: Option<Column>) -> (D
         rows,
     };
     (declared.clone(), table)
+}
+
+/// Promises that hold of the values of these columns.
+fn promise_values(random: &mut Random, declared: &mut Declared, columns: &[Column], rows: usize) {
+    for (field, column) in declared.fields.iter().zip(columns) {
+        let there = (0..rows).filter(|&row| !column.is_null(row));
+        let mut seen: Vec<String> = there.clone().map(|row| cell(column, field, row)).collect();
+        seen.sort();
+        seen.dedup();
+        if random.chance(20) {
+            let count = seen.len().max(1) + random.below(2);
+            declared.distinct.insert(field.name.clone(), count);
+        }
+        match (field.kind, &column.values) {
+            (Type::Char(_), _) if random.chance(40) => {
+                let more = ["", "a", "zz"].map(str::to_owned);
+                let more = more
+                    .into_iter()
+                    .filter(|value| !seen.contains(value) && random.chance(40));
+                let mut values: Vec<String> = more.chain(seen.iter().cloned()).collect();
+                random.shuffle(&mut values);
+                if !values.is_empty() {
+                    declared.values.insert(field.name.clone(), values);
+                }
+            }
+            (Type::Int { .. }, Values::Numbers(numbers)) if random.chance(30) => {
+                let most = there.clone().map(|row| numbers.get(row)).max().unwrap_or(0);
+                let least = there.map(|row| numbers.get(row)).min().unwrap_or(0);
+                let (_, last) = field.kind.range().unwrap();
+                let end = (most + 1 + random.below(3) as i128).min(last + 1);
+                if let (0.., Ok(end @ 1..)) = (least, u64::try_from(end)) {
+                    declared.below.insert(field.name.clone(), end);
+                }
+            }
+            _ => (),
+        }
+    }
+    let pair = [0, 1].map(|_| random.below(columns.len()));
+    let written = |row: usize| pair.map(|at| cell(&columns[at], &declared.fields[at], row));
+    let there = (0..rows).filter(|&row| !pair.iter().any(|&at| columns[at].is_null(row)));
+    let mut seen = BTreeSet::new();
+    if pair[0] != pair[1] && random.chance(30) && there.clone().all(|row| seen.insert(written(row))) {
+        let names = pair.map(|at| declared.fields[at].name.clone());
+        declared.unique.push(names.to_vec());
+    }
 }
 
 /// What SQLite holds for a cell: dates and timestamps as text, decimals with places as floating-point numbers.

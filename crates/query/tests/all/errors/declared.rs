@@ -99,9 +99,16 @@ fn answers_for_nobody() {
     }
 }
 
+/// A column of text that has these values.
+fn text(table: &mut Declared, values: &[&str]) {
+    table.fields[1].kind = Type::Char(2);
+    let values = values.iter().map(|&value| value.to_owned()).collect();
+    table.values.insert("y".into(), values);
+}
+
 #[test]
 fn promises_that_are_refused() {
-    let wrong: [(Change, &str); 8] = [
+    let wrong: [(Change, &str); 13] = [
         (
             |b| b.unique = vec![vec!["y".into()]; 5],
             "table b: `unique` names more columns than the table has",
@@ -136,6 +143,26 @@ fn promises_that_are_refused() {
                 b.below.insert("y".into(), 1);
             },
             "table b: `below` names y, which is a truth value, not a number",
+        ),
+        (
+            |b| _ = b.values.insert("z".into(), vec!["a".into()]),
+            "table b: `values` names z, but the table has no such column",
+        ),
+        (
+            |b| _ = b.values.insert("y".into(), vec!["a".into()]),
+            "table b: `values` names y, which is",
+        ),
+        (
+            |b| text(b, &[]),
+            "table b: `values` of y must list 1 to 1000 values",
+        ),
+        (
+            |b| text(b, &["ab", "abc", "d"]),
+            "table b: `values` of y lists \"abc\", which char(2) does not hold",
+        ),
+        (
+            |b| text(b, &["b", "a", "b"]),
+            "table b: `values` of y lists \"b\" twice",
         ),
     ];
     for (change, what) in wrong {
