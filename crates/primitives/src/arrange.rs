@@ -99,6 +99,16 @@ fn arrange_row<'a>(target: &mut [u64], runs: &[LaneRun], row: impl Fn(usize) -> 
     }
 }
 
+/// As [`arrange_row`], where each run is one lane.
+fn gather_row<'a>(target: &mut [u64], runs: &[LaneRun], row: impl Fn(usize) -> &'a [u64]) {
+    for (word, runs) in target.iter_mut().zip(runs.chunks(64)) {
+        *word = runs.iter().rev().fold(0, |word, run| {
+            let start = run.start as usize;
+            word << 1 | row(run.part as usize)[start / 64] >> (start % 64) & 1
+        });
+    }
+}
+
 /// Lanes of a run, on average, from which on runs are copied row by row.
 const LONG: usize = 32;
 
@@ -133,6 +143,16 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
     );
     let sources: usize = parts.iter().map(|part| part.lanes).sum();
     let short = lanes < LONG * runs.len();
+    let single = runs.len() == lanes && runs.iter().all(|run| run.len == 1);
+    if single && (rows < 16 || sources > 4 * lanes) {
+        for (row, words) in target.chunks_exact_mut(stride.max(1)).enumerate() {
+            gather_row(words, runs, |part| {
+                let part = &parts[part];
+                &part.words[row * part.stride()..][..part.stride()]
+            });
+        }
+        return;
+    }
     if !short || rows < 16 || sources > 4 * lanes {
         for (row, words) in target.chunks_exact_mut(stride.max(1)).enumerate() {
             arrange_row(words, runs, |part| {
@@ -175,9 +195,21 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
                 run.start as usize + len <= parts[run.part as usize].lanes,
                 "a run is within its part"
             );
-            for _ in 0..run.times {
-                moved[at..at + len].copy_from_slice(&columns[start..start + len]);
-                at += len;
+            match (len, run.times) {
+                (1, 1) => {
+                    moved[at] = columns[start];
+                    at += 1;
+                }
+                (1, times) => {
+                    moved[at..][..times as usize].fill(columns[start]);
+                    at += times as usize;
+                }
+                (_, times) => {
+                    for _ in 0..times {
+                        moved[at..at + len].copy_from_slice(&columns[start..start + len]);
+                        at += len;
+                    }
+                }
             }
         }
         for (word, tile) in moved.chunks_exact_mut(64).enumerate() {
@@ -264,7 +296,13 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             state >> 11
         };
-        for (rows, lanes) in [(16, 100), (64, 65), (70, 129), (130, 1000), (3, 100)] {
+        let shapes = [(16, 100), (64, 65), (70, 129), (130, 1000), (3, 100)];
+        // Runs of several lanes, of one each, and few of one each.
+        let kinds = [(1, 2), (1, 1), (9, 1)];
+        for ((rows, lanes), (fewer, longest)) in shapes
+            .into_iter()
+            .flat_map(|shape| kinds.map(|kind| (shape, kind)))
+        {
             let parts: Vec<(Vec<u64>, usize)> = [lanes, lanes / 2 + 1]
                 .into_iter()
                 .map(|lanes: usize| {
@@ -280,13 +318,13 @@ mod tests {
                 .iter()
                 .map(|(words, lanes)| Rows { words, lanes: *lanes })
                 .collect();
-            let runs: Vec<LaneRun> = (0..lanes)
+            let runs: Vec<LaneRun> = (0..lanes / fewer)
                 .map(|_| {
                     let part = (next() % 2) as u32;
                     let start = (next() % (views[part as usize].lanes as u64 - 2)) as u32;
                     LaneRun {
-                        times: 1 + (next() % 2) as u32,
-                        ..LaneRun::new(part, start, 1 + (next() % 2) as u32)
+                        times: 1 + (next() % longest) as u32,
+                        ..LaneRun::new(part, start, 1 + (next() % longest) as u32)
                     }
                 })
                 .collect();

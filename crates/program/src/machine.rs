@@ -5,7 +5,7 @@ use std::ops::Range;
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun, as_bytes};
-use cenote_session::{AnyEngine, AnyWires, Costs, Error, Parties, Result, Warning, WireVector};
+use cenote_session::{AnyEngine, AnyWires, Costs, Error, Parties, Piece, Result, Warning, WireVector};
 
 /// A vector of wires that a [`Machine`] keeps.
 pub(crate) type Slot = usize;
@@ -164,6 +164,12 @@ fn kept(wires: &[Option<(u64, AnyWires)>], slot: Slot) -> &(u64, AnyWires) {
     wires[slot].as_ref().expect("a slot in use has wires")
 }
 
+fn pieces<'a>(wires: &'a [Option<(u64, AnyWires)>], of: &[Wires]) -> Vec<Piece<'a, AnyWires>> {
+    of.iter()
+        .map(|(slot, range)| (&kept(wires, *slot).1, range.clone()))
+        .collect()
+}
+
 impl Machine for Hosted {
     fn me(&self) -> PartyId {
         self.engine.me()
@@ -207,11 +213,7 @@ impl Machine for Hosted {
             let nothing = self.engine.constant(&BitMatrix::zeros(0, lanes))?;
             self.engine.run(plan, &nothing)?
         } else {
-            let pieces: Vec<_> = inputs
-                .iter()
-                .map(|(slot, range)| (&kept(&self.wires, *slot).1, range.clone()))
-                .collect();
-            self.engine.run_pieces(plan, &pieces)?
+            self.engine.run_pieces(plan, &pieces(&self.wires, inputs))?
         };
         Ok(self.keep(outputs))
     }
@@ -219,8 +221,7 @@ impl Machine for Hosted {
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
         self.note("arrange", parts, []);
         self.done.bytes(as_bytes(runs));
-        let parts: Vec<AnyWires> = parts.iter().map(|wires| self.select(wires)).collect();
-        let arranged = self.engine.arrange(&parts.iter().collect::<Vec<_>>(), runs)?;
+        let arranged = self.engine.arrange(&pieces(&self.wires, parts), runs)?;
         Ok(self.keep(arranged))
     }
 

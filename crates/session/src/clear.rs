@@ -8,7 +8,7 @@ use cenote_net::{Channel, Meter, PartyId, Step};
 use cenote_primitives::{BitMatrix, Block, LaneRun, Sampler, as_bytes, as_bytes_mut};
 
 use crate::contract::does_not_shuffle;
-use crate::{Costs, Engine, Error, Parties, Result, WireVector, compare_digests};
+use crate::{Costs, Engine, Error, Parties, Piece, Result, WireVector, compare_digests, selected};
 
 const INPUT: Step = Step {
     code: 0xc1,
@@ -140,8 +140,9 @@ impl Engine for ClearEngine {
         Ok(ClearWires(outputs))
     }
 
-    fn arrange(&mut self, parts: &[&ClearWires], runs: &[LaneRun]) -> Result<ClearWires> {
+    fn arrange(&mut self, parts: &[Piece<'_, ClearWires>], runs: &[LaneRun]) -> Result<ClearWires> {
         check_arrange(parts, runs)?;
+        let parts = selected(parts);
         let parts: Vec<&BitMatrix> = parts.iter().map(|part| &part.0).collect();
         Ok(ClearWires(BitMatrix::arrange(&parts, runs)))
     }
@@ -170,7 +171,7 @@ impl Engine for ClearEngine {
             }
         }
         let runs: Vec<LaneRun> = places.iter().map(|&lane| LaneRun::new(0, lane, 1)).collect();
-        self.arrange(&[wires], &runs)
+        self.arrange(&[wires.whole()], &runs)
     }
 
     fn reveal(&mut self, wires: &ClearWires, to: Parties) -> Result<Option<BitMatrix>> {
@@ -267,15 +268,15 @@ pub fn check_run(plan: &Plan, wires: usize) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::BadInput`] if the wires of the parts differ, or a run is not within its part.
-pub fn check_arrange(parts: &[&impl WireVector], runs: &[LaneRun]) -> Result<()> {
-    let wires = parts.first().map_or(0, |part| part.wires());
-    if parts.iter().any(|part| part.wires() != wires) {
+pub fn check_arrange(parts: &[Piece<'_, impl WireVector>], runs: &[LaneRun]) -> Result<()> {
+    let wires = parts.first().map_or(0, |(_, range)| range.len());
+    if parts.iter().any(|(_, range)| range.len() != wires) {
         return Err(Error::BadInput(
             "lanes of vectors with different numbers of wires".into(),
         ));
     }
     let within = |run: &LaneRun| {
-        let lanes = parts.get(run.part as usize).map_or(0, |part| part.lanes());
+        let lanes = parts.get(run.part as usize).map_or(0, |(part, _)| part.lanes());
         u64::from(run.start) + u64::from(run.len) <= lanes as u64
     };
     match runs.iter().find(|run| !within(run)) {

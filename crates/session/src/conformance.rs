@@ -415,18 +415,20 @@ fn lanes_are_put_together_anew(cluster: &impl Cluster) {
         let wires = engine.input(owner, 8, 100, own)?;
         let known = engine.constant(&constants)?;
         let sums = engine.run(&plan, &wires)?;
-        let once = engine.arrange(&[&sums, &known], &runs)?;
-        let reversed = engine.arrange(&[&once], &back)?;
+        let once = engine.arrange(&[sums.whole(), known.whole()], &runs)?;
+        let reversed = engine.arrange(&[once.whole()], &back)?;
         let outputs = engine.run(&plan, &WireVector::concat(&[&once, &reversed]))?;
         let first = engine.reveal(&outputs, everybody)?;
         // All labels and shares are there by now.
-        let again = engine.arrange(&[&outputs], &back)?;
-        let again = engine.arrange(&[&again], &back)?;
+        let again = engine.arrange(&[outputs.whole()], &back)?;
+        let again = engine.arrange(&[again.whole()], &back)?;
         let second = engine.reveal(&again, everybody)?;
         let refused = [
-            engine.arrange(&[&sums], &[LaneRun::new(0, 99, 2)]).err(),
-            engine.arrange(&[&sums], &[LaneRun::new(1, 0, 1)]).err(),
-            engine.arrange(&[&sums, &wires], &[LaneRun::new(0, 0, 1)]).err(),
+            engine.arrange(&[sums.whole()], &[LaneRun::new(0, 99, 2)]).err(),
+            engine.arrange(&[sums.whole()], &[LaneRun::new(1, 0, 1)]).err(),
+            engine
+                .arrange(&[sums.whole(), wires.whole()], &[LaneRun::new(0, 0, 1)])
+                .err(),
         ];
         let harmless = refused
             .iter()

@@ -89,10 +89,24 @@ pub trait WireVector: Clone + Send {
     /// # Panics
     /// If `parts` is empty or their lanes differ.
     fn concat(parts: &[&Self]) -> Self;
+
+    /// All of its wires.
+    fn whole(&self) -> Piece<'_, Self>
+    where
+        Self: Sized,
+    {
+        (self, 0..self.wires())
+    }
 }
 
 /// Some of the wires of a vector.
 pub type Piece<'a, W> = (&'a W, Range<usize>);
+
+/// The wires of pieces, as vectors of their own.
+pub fn selected<W: WireVector>(pieces: &[Piece<'_, W>]) -> Vec<W> {
+    let select = |(wires, range): &Piece<'_, W>| wires.select(range.clone());
+    pieces.iter().map(select).collect()
+}
 
 /// A protocol, as one party sees it.
 ///
@@ -158,10 +172,7 @@ pub trait Engine {
         {
             return self.run(plan, wires);
         }
-        let parts: Vec<Self::Wires> = inputs
-            .iter()
-            .map(|(wires, range)| wires.select(range.clone()))
-            .collect();
+        let parts = selected(inputs);
         let inputs = Self::Wires::concat(&parts.iter().collect::<Vec<_>>());
         self.run(plan, &inputs)
     }
@@ -171,7 +182,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`crate::Error::BadInput`] if the wires differ, or a run is not within its part (see [`crate::check_arrange`]).
-    fn arrange(&mut self, parts: &[&Self::Wires], runs: &[LaneRun]) -> Result<Self::Wires>;
+    fn arrange(&mut self, parts: &[Piece<'_, Self::Wires>], runs: &[LaneRun]) -> Result<Self::Wires>;
 
     /// Whether the protocol moves lanes in orders that nobody knows ([`Engine::draw`], [`Engine::shuffle`]).
     fn shuffles(&self) -> bool {

@@ -148,16 +148,11 @@ impl<E: Engine + 'static> Engine for Erased<E> {
     }
 
     fn run_pieces(&mut self, plan: &Plan, inputs: &[Piece<'_, AnyWires>]) -> Result<AnyWires> {
-        let own = inputs
-            .iter()
-            .map(|(wires, range)| Ok((wires.own()?, range.clone())));
-        let inputs: Vec<Piece<'_, E::Wires>> = own.collect::<Result<_>>()?;
-        self.0.run_pieces(plan, &inputs).map(AnyWires::of)
+        self.0.run_pieces(plan, &own_pieces(inputs)?).map(AnyWires::of)
     }
 
-    fn arrange(&mut self, parts: &[&AnyWires], runs: &[LaneRun]) -> Result<AnyWires> {
-        let parts: Vec<&E::Wires> = parts.iter().map(|part| part.own()).collect::<Result<_>>()?;
-        self.0.arrange(&parts, runs).map(AnyWires::of)
+    fn arrange(&mut self, parts: &[Piece<'_, AnyWires>], runs: &[LaneRun]) -> Result<AnyWires> {
+        self.0.arrange(&own_pieces(parts)?, runs).map(AnyWires::of)
     }
 
     fn shuffles(&self) -> bool {
@@ -229,4 +224,10 @@ impl<E: Engine + 'static> Engine for Erased<E> {
     fn warnings(&self) -> Vec<Warning> {
         self.0.warnings()
     }
+}
+
+/// The pieces as those of the engine's own wires.
+fn own_pieces<'a, W: WireVector + 'static>(pieces: &'a [Piece<'_, AnyWires>]) -> Result<Vec<Piece<'a, W>>> {
+    let own = |(wires, range): &'a Piece<'_, AnyWires>| Ok((wires.own()?, range.clone()));
+    pieces.iter().map(own).collect()
 }

@@ -30,7 +30,7 @@ pub use bundles::{Bundle, Bundles, Part};
 pub use check::{Check, MESSAGE_FORM};
 pub use clear::{ClearEngine, ClearWires, check_arrange, check_digest, check_input, check_owner, check_run};
 pub use connections::{Connections, Limits, Link, Topology};
-pub use contract::{Engine, Parties, Piece, WireVector};
+pub use contract::{Engine, Parties, Piece, WireVector, selected};
 pub use costs::Costs;
 pub use demand::{Demand, Moves, Run};
 pub use erased::{AnyEngine, AnyWires, erased};

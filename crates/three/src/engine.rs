@@ -362,7 +362,7 @@ impl Engine for ThreeEngine {
         true
     }
 
-    fn arrange(&mut self, parts: &[&ThreeWires], runs: &[LaneRun]) -> Result<ThreeWires> {
+    fn arrange(&mut self, parts: &[Piece<'_, ThreeWires>], runs: &[LaneRun]) -> Result<ThreeWires> {
         self.call("evaluate", |_| {
             check_arrange(parts, runs)?;
             ThreeWires::arrange(parts, runs)

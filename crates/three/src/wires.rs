@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 
 use cenote_primitives::{LaneRun, Rows, arrange_rows};
-use cenote_session::{Result, WireVector, room};
+use cenote_session::{Piece, Result, WireVector, room};
 
 /// What room is asked for.
 pub(crate) const WIRES: &str = "shares of wires";
@@ -35,15 +35,18 @@ impl ThreeWires {
     }
 
     /// The lanes of `runs`, one run after the other.
-    pub(crate) fn arrange(parts: &[&Self], runs: &[LaneRun]) -> Result<Self> {
-        let wires = parts.first().map_or(0, |part| part.wires);
+    pub(crate) fn arrange(parts: &[Piece<'_, Self>], runs: &[LaneRun]) -> Result<Self> {
+        let wires = parts.first().map_or(0, |(_, range)| range.len());
         let mut arranged = Self::zeros(wires, runs.iter().map(LaneRun::lanes).sum())?;
         for (index, component) in arranged.components.iter_mut().enumerate() {
             let parts: Vec<Rows<'_>> = parts
                 .iter()
-                .map(|part| Rows {
-                    words: &part.components[index],
-                    lanes: part.lanes,
+                .map(|(part, range)| {
+                    let stride = part.stride();
+                    Rows {
+                        words: &part.components[index][range.start * stride..range.end * stride],
+                        lanes: part.lanes,
+                    }
                 })
                 .collect();
             arrange_rows(component, wires, runs, &parts);

@@ -7,8 +7,8 @@ use cenote_params::pool::tries_log2;
 use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Engine, Guarded, Parties, Result, Warning, WireVector, check_arrange, check_input, check_run,
-    compare_digests, farewell,
+    Costs, Engine, Guarded, Parties, Piece, Result, Warning, WireVector, check_arrange, check_input,
+    check_run, compare_digests, farewell, selected,
 };
 
 use super::AuthenticatedEngine;
@@ -107,10 +107,15 @@ impl Engine for AuthenticatedEngine {
         })
     }
 
-    fn arrange(&mut self, parts: &[&AuthenticatedWires], runs: &[LaneRun]) -> Result<AuthenticatedWires> {
+    fn arrange(
+        &mut self,
+        parts: &[Piece<'_, AuthenticatedWires>],
+        runs: &[LaneRun],
+    ) -> Result<AuthenticatedWires> {
         self.call("online", |_| {
             check_arrange(parts, runs)?;
-            AuthenticatedWires::arranged(parts, runs)
+            let parts = selected(parts);
+            AuthenticatedWires::arranged(&parts.iter().collect::<Vec<_>>(), runs)
         })
     }
 

@@ -273,8 +273,12 @@ impl<E: Engine + ?Sized> Computation<'_, E> {
             });
         }
         Ok(Pair {
-            secret: self.engine.arrange(&[&state.secret, &turned.secret], &runs)?,
-            clear: self.clear.arrange(&[&state.clear, &turned.clear], &runs)?,
+            secret: self
+                .engine
+                .arrange(&[state.secret.whole(), turned.secret.whole()], &runs)?,
+            clear: self
+                .clear
+                .arrange(&[state.clear.whole(), turned.clear.whole()], &runs)?,
         })
     }
 

@@ -7,7 +7,7 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    ClearEngine, ClearWires, Connections, Costs, Engine, Parties, Result as SessionResult, Topology,
+    ClearEngine, ClearWires, Connections, Costs, Engine, Parties, Piece, Result as SessionResult, Topology,
 };
 
 use super::stream::drive;
@@ -124,7 +124,7 @@ impl Engine for Liar {
         self.engine.run(plan, inputs)
     }
 
-    fn arrange(&mut self, parts: &[&ClearWires], runs: &[LaneRun]) -> SessionResult<ClearWires> {
+    fn arrange(&mut self, parts: &[Piece<'_, ClearWires>], runs: &[LaneRun]) -> SessionResult<ClearWires> {
         self.engine.arrange(parts, runs)
     }
 

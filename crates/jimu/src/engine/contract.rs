@@ -9,8 +9,8 @@ use cenote_params::pool::tries_log2;
 use cenote_pool::Role;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Engine, Guarded, Parties, Result, Warning, WireVector, cheated_warning, check_arrange,
-    check_input, check_owner, check_run, compare_digests, farewell,
+    Costs, Engine, Guarded, Parties, Piece, Result, Warning, WireVector, cheated_warning, check_arrange,
+    check_input, check_owner, check_run, compare_digests, farewell, selected,
 };
 
 use super::JimuEngine;
@@ -113,9 +113,10 @@ impl Engine for JimuEngine {
         })
     }
 
-    fn arrange(&mut self, parts: &[&JimuWires], runs: &[LaneRun]) -> Result<JimuWires> {
+    fn arrange(&mut self, parts: &[Piece<'_, JimuWires>], runs: &[LaneRun]) -> Result<JimuWires> {
         self.call("online", |this| {
             check_arrange(parts, runs)?;
+            let parts = selected(parts);
             let parts = parts.iter().map(|part| this.unsettled(part));
             let parts: Vec<JimuWires> = parts.collect::<Result<_>>()?;
             let parts: &[&JimuWires] = &parts.iter().collect::<Vec<_>>();

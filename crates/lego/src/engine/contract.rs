@@ -6,8 +6,8 @@ use cenote_params::computational;
 use cenote_params::lego::Account;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_session::{
-    Costs, Demand, Engine, Error, Guarded, Parties, Result, Warning, WireVector, cheated_warning,
-    check_arrange, check_input, check_owner, check_run, compare_digests,
+    Costs, Demand, Engine, Error, Guarded, Parties, Piece, Result, Warning, WireVector, cheated_warning,
+    check_arrange, check_input, check_owner, check_run, compare_digests, selected,
 };
 
 use super::{LegoEngine, count};
@@ -141,13 +141,14 @@ impl Engine for LegoEngine {
         })
     }
 
-    fn arrange(&mut self, parts: &[&LegoWires], runs: &[LaneRun]) -> Result<LegoWires> {
+    fn arrange(&mut self, parts: &[Piece<'_, LegoWires>], runs: &[LaneRun]) -> Result<LegoWires> {
         self.call("online", |this| {
             check_arrange(parts, runs)?;
-            if parts.iter().any(|part| part.are_settled()) {
+            if parts.iter().any(|(part, _)| part.are_settled()) {
                 return Err(Error::BadInput(SETTLED.into()));
             }
-            let arranged = this.parts().0.arrange(parts, runs)?;
+            let parts = selected(parts);
+            let arranged = this.parts().0.arrange(&parts.iter().collect::<Vec<_>>(), runs)?;
             this.note_use(&Order::NOTHING, count(arranged.wires(), arranged.lanes()), 0);
             Ok(arranged)
         })

@@ -8,7 +8,7 @@ use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, LaneRun};
 use cenote_program::{Session, table};
 use cenote_protocol::{MaterialSource, Protocol};
-use cenote_session::{Connections, Costs, Demand, Engine, Parties, Result};
+use cenote_session::{Connections, Costs, Demand, Engine, Parties, Piece, Result};
 use cenote_three::{Three, ThreeEngine, ThreeWires};
 
 /// Records that are sorted by comparing all pairs in one step.
@@ -55,7 +55,7 @@ impl Engine for Listening {
         self.engine.run(plan, inputs)
     }
 
-    fn arrange(&mut self, parts: &[&ThreeWires], runs: &[LaneRun]) -> Result<ThreeWires> {
+    fn arrange(&mut self, parts: &[Piece<'_, ThreeWires>], runs: &[LaneRun]) -> Result<ThreeWires> {
         self.engine.arrange(parts, runs)
     }
 

@@ -68,7 +68,7 @@ fn program(engine: &mut JimuEngine) -> Result<Vec<Option<BitMatrix>>> {
                     len: 1,
                     times: 1,
                 };
-                state = engine.arrange(&[&state], &[run])?;
+                state = engine.arrange(&[state.whole()], &[run])?;
             }
         }
     }
@@ -182,7 +182,7 @@ fn a_minority_of_bad_anchors_is_outvoted_and_a_majority_is_not() {
 fn no_lanes_and_no_wires_are_nothing() {
     let outcome = Session::new(43, 256, &Faults::new()).run(None, |engine| {
         let two = engine.constant(&BitMatrix::from_fn(2, 3, |_, _| true))?;
-        let none = engine.arrange(&[&two], &[])?;
+        let none = engine.arrange(&[two.whole()], &[])?;
         let outputs = engine.run(&and(), &none)?;
         let outputs = engine.settle(outputs)?;
         let opened = engine.reveal(&outputs, Parties::all(2))?.unwrap();
