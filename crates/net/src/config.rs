@@ -42,7 +42,7 @@ impl fmt::Display for Label {
 pub struct PeerAddress {
     /// `host:port` where the others reach it. Ignored for a party that this one does not dial.
     pub address: String,
-    /// Its key. Needed with [`Transport::Tls`].
+    /// The hash of the key that it must prove to hold. Needed with [`Transport::Tls`].
     pub fingerprint: Option<Fingerprint>,
 }
 
@@ -67,13 +67,13 @@ pub enum Transport {
 /// What [`connect`](crate::connect) needs to know.
 #[derive(Debug)]
 pub struct MeshConfig {
-    /// This party.
+    /// This party: its place in `parties`.
     pub me: PartyId,
     /// All parties in order, this one included.
     pub parties: Vec<PeerAddress>,
     /// Where this party listens. The highest-numbered party does not.
     pub listen: Listen,
-    /// What connections are made of.
+    /// Plain TCP, or TLS with this party's identity.
     pub transport: Transport,
     /// The name of the session, the same at all parties; connections of another session are refused.
     pub session: String,

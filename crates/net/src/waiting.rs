@@ -28,13 +28,13 @@ pub enum Awaited {
 /// A wait that has taken some time already. It displays as a line for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// For whom.
+    /// The party that has to do something.
     pub peer: PartyId,
-    /// For what.
+    /// What it has to do.
     pub awaited: Awaited,
-    /// How long already.
+    /// How long it was waited for.
     pub waited: Duration,
-    /// How much longer at most.
+    /// How much longer it is waited for, at most.
     pub left: Duration,
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cenote::Bundle;
 use cenote_service::audit::Actor;
 use cenote_service::job::{Digest, Job, JobId, Noted, Proposal};
-use cenote_service::live::Submission;
+use cenote_service::live::{Approval, Submission};
 use cenote_service::{Error, Jobs, Pending, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
 
@@ -102,32 +102,12 @@ impl Proposals {
                 self.parties
             )));
         }
-        let now = Timestamp::now();
-        let takes = self.kept.find_taken(&compiled)?;
-        self.kept.has_room_to_keep(&compiled).map_err(Error::Proposal)?;
-        let proposal = Proposal {
-            id: JobId::of(self.me, cenote_service::random()?),
-            proposer: self.me,
-            parties: compiled.parties(),
-            protocol: compiled.protocol().name().into(),
-            program: compiled.named(),
-            inputs: compiled.inputs.clone(),
-            receivers: compiled.receivers.clone(),
-            security: compiled.security(),
-            deadline: now.after(Duration::from_secs(within)),
-            estimate: compiled.estimate(),
-            idempotency_key: key,
-            takes,
-            keeps: compiled.keeps.clone(),
-        };
-        let approval = submission.approval.map(|approval| {
-            // A job that cannot be approved is not proposed either.
-            self.data.check_data(&compiled, &approval)?;
-            let approval = self.data.marked(approval)?;
-            self.data.try_tables(proposal.id, &compiled, &approval)?;
-            Ok::<_, Error>(approval)
-        });
-        let approval = approval.transpose()?;
+        let proposal = self.proposal(&compiled, key, within)?;
+        let approval = submission.approval;
+        // A job that cannot be approved is not proposed either.
+        let approval = approval
+            .map(|approval| self.approvable(&proposal, &compiled, approval))
+            .transpose()?;
         self.keep(&compiled).map_err(Error::Proposal)?;
         let policy = self.policy.read();
         let rules = match &approval {
@@ -150,6 +130,36 @@ impl Proposals {
             None => self.ruled(noted, &compiled),
         };
         self.as_decided(id, decided)
+    }
+
+    /// What is proposed, to be done within so many seconds.
+    fn proposal(&self, compiled: &Compiled, key: String, within: u64) -> Result<Proposal> {
+        let now = Timestamp::now();
+        let takes = self.kept.find_taken(compiled)?;
+        self.kept.has_room_to_keep(compiled).map_err(Error::Proposal)?;
+        Ok(Proposal {
+            id: JobId::of(self.me, cenote_service::random()?),
+            proposer: self.me,
+            parties: compiled.parties(),
+            protocol: compiled.protocol().name().into(),
+            program: compiled.named(),
+            inputs: compiled.inputs.clone(),
+            receivers: compiled.receivers.clone(),
+            security: compiled.security(),
+            deadline: now.after(Duration::from_secs(within)),
+            estimate: compiled.estimate(),
+            idempotency_key: key,
+            takes,
+            keeps: compiled.keeps.clone(),
+        })
+    }
+
+    /// An approval for which this party has the data.
+    fn approvable(&self, proposal: &Proposal, compiled: &Compiled, approval: Approval) -> Result<Approval> {
+        self.data.check_data(compiled, &approval)?;
+        let approval = self.data.marked(approval)?;
+        self.data.try_tables(proposal.id, compiled, &approval)?;
+        Ok(approval)
     }
 
     /// A job that was submitted, and decided on here or else decided or ended meanwhile.

@@ -51,7 +51,7 @@ impl Amount {
 /// Material to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order<M> {
-    /// As the protocol understands it.
+    /// How much of what, in the protocol's own units.
     pub material: M,
     /// What the parties compare before they make it.
     pub terms: Terms,
@@ -72,6 +72,6 @@ pub struct Made {
     pub material: Vec<(&'static str, u64)>,
     /// From the first message to the last.
     pub time: Duration,
-    /// This party's traffic.
+    /// What this party sent and received for it, over all channels to all peers.
     pub traffic: Meter,
 }

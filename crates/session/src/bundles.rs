@@ -23,9 +23,9 @@ pub struct Bundles<B> {
 
 /// Some wires of a bundle.
 pub struct Part<B> {
-    /// The bundle.
+    /// What one call made, shared with everything else that selects of it.
     pub bundle: Arc<B>,
-    /// Which of its wires.
+    /// The numbers of the selected wires, counted from 0 in the bundle.
     pub range: Range<usize>,
 }
 

@@ -18,9 +18,9 @@ const SESSION_FIELD: &str = "the session";
 pub struct Topology {
     /// The name under which the parties find each other, such as a protocol's.
     pub name: String,
-    /// Number of parties.
+    /// Two or three.
     pub parties: u8,
-    /// Workers of each party.
+    /// Workers of each party: 1 at the least.
     pub workers: u8,
     /// What each channel of a worker to a peer is for.
     pub purposes: &'static [&'static str],

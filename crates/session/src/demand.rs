@@ -14,7 +14,7 @@ const ASSUMED: u64 = 1 << 15;
 pub struct Run<'a> {
     /// The circuit.
     pub plan: &'a Plan,
-    /// Lanes each time.
+    /// Lanes of each run.
     pub lanes: usize,
     /// How often it is run, one run after another.
     pub times: usize,

@@ -8,9 +8,9 @@ use crate::{Result, room};
 /// for protocols in which a negated wire is the same, plus something known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flips {
-    /// Of each AND gate, whether each operand is.
+    /// Of each AND gate, in the order of the plan, whether its left and its right operand are negated.
     pub operands: Vec<[bool; 2]>,
-    /// Of each output wire, whether it is negated.
+    /// Of each output wire, in the order of the plan, whether it is negated.
     pub outputs: Vec<bool>,
 }
 

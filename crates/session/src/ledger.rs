@@ -9,7 +9,7 @@ use crate::{Check, Costs, Engine, Error, MESSAGE_FORM, Result, Warning, WarningK
 /// What a session has cost so far, and why it is over once it is.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The costs.
+    /// Of all calls that have ended. The engine adds the traffic when it is asked for its costs.
     pub costs: Costs,
     over: Option<String>,
     /// How long the parts of the current call took that are phases of their own.

@@ -25,7 +25,7 @@ pub struct Three {
     /// sent for the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
-    /// How views are compared.
+    /// By what two parties compare what each has sent and received: a MAC or a hash.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub view_check: ViewCheck,
     /// A wrong output passes with probability at most 2 to the minus this.

@@ -77,7 +77,7 @@ impl Default for Lag {
 pub struct Config {
     /// The cut-and-choose parameters, which fix the variant and the error.
     pub parameters: Parameters,
-    /// How views are compared.
+    /// By what two parties compare what each has sent and received: a MAC or a hash.
     pub view_check: ViewCheck,
     /// The session's name, bound into every key.
     pub session: String,

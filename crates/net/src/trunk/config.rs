@@ -12,14 +12,14 @@ pub(super) const MAX_VERSION: usize = 200;
 /// What [`Trunks::start`](crate::Trunks::start) needs to know.
 #[derive(Debug)]
 pub struct TrunkConfig {
-    /// This party.
+    /// This party: its place in `parties`.
     pub me: PartyId,
     /// All parties in order, this one included. Each needs a fingerprint, and those with lower numbers than this party's an
     /// address: the higher number dials the lower.
     pub parties: Vec<PeerAddress>,
     /// Where this party listens. The highest-numbered party need not.
     pub listen: Option<Listen>,
-    /// This party's key.
+    /// The key that this party proves to peers to hold, whose fingerprint they have.
     pub identity: Arc<Identity>,
     /// The version of the program, at most 200 bytes. A peer with another one is refused.
     pub version: String,
@@ -46,7 +46,7 @@ pub struct TrunkLimits {
     /// The most bytes that may be on their way to a channel without having been received. A channel begins with 512 KiB, and
     /// has more only while its receiver keeps up and the budget allows.
     pub window: usize,
-    /// The longest message of [`Trunks::tell`](crate::Trunks::tell).
+    /// The longest message of [`Trunks::tell`](crate::Trunks::tell), in bytes.
     pub message: usize,
     /// The most bytes of such messages that wait for the connection.
     pub queued_messages: usize,

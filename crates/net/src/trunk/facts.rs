@@ -38,13 +38,13 @@ pub trait Heard: Send + Sync {
 /// What is known of the connection to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrunkFacts {
-    /// How it stands.
+    /// Whether it is up, and if not, why.
     pub state: TrunkState,
-    /// Since when.
+    /// Since when it stands so, by this party's clock.
     pub since: SystemTime,
     /// The version that the peer said last, which may be one that was refused.
     pub version: Option<String>,
-    /// A heartbeat to it and back, the last time.
+    /// How long the last heartbeat took to it and back.
     pub round_trip: Option<Duration>,
     /// How many microseconds its clock is ahead, to within half of the round trip.
     pub clock_ahead: Option<i64>,
@@ -52,6 +52,6 @@ pub struct TrunkFacts {
     pub bytes_sent: u64,
     /// Bytes received from it since the start, after decryption.
     pub bytes_received: u64,
-    /// Channels over the connection.
+    /// Open channels over the connection, of all sessions.
     pub channels: usize,
 }

@@ -71,24 +71,9 @@ impl Stock {
             .ok();
         let is_read = found.is_some();
         let Inventory { items, unusable } = found.unwrap_or_default();
-        let now = Instant::now();
         // One at a time, so that what another shelf drops counts here.
         let _turn = lock(&self.counting);
-        let (heard, damaged, mut spent_today) = {
-            let mut state = self.state();
-            let heard = Heard {
-                words: state.words.clone(),
-                there: state.lacks_there.clone(),
-            };
-            state.news.remove(&shelf);
-            let damaged = std::mem::take(&mut state.damaged[at]);
-            let today = |(since, runs): (Instant, u64)| match now.duration_since(since) < DAY {
-                true => (since, runs),
-                false => (now, 0),
-            };
-            let dropped: Vec<_> = state.dropped.iter().copied().map(today).collect();
-            (heard, damaged, dropped)
-        };
+        let (heard, damaged, mut spent_today) = self.heard_of(shelf);
         // It may have been mended.
         let is_there = |id: &ItemId| items.iter().any(|stored| stored.item.id == *id);
         let damaged = self.damaged(shelf, damaged.into_iter().filter(is_there), None);
@@ -138,6 +123,24 @@ impl Stock {
         state.lacks.extend(lacks);
         state.stays.retain(|lack| lack.shelf != shelf);
         state.stays.extend(stays);
+    }
+
+    /// What others have said, what was found damaged on a shelf, and how much of each kind was dropped today and since when.
+    fn heard_of(&self, shelf: u8) -> (Heard, BTreeSet<ItemId>, Vec<(Instant, u64)>) {
+        let mut state = self.state();
+        let heard = Heard {
+            words: state.words.clone(),
+            there: state.lacks_there.clone(),
+        };
+        state.news.remove(&shelf);
+        let damaged = std::mem::take(&mut state.damaged[usize::from(shelf)]);
+        let now = Instant::now();
+        let today = |(since, runs): (Instant, u64)| match now.duration_since(since) < DAY {
+            true => (since, runs),
+            false => (now, 0),
+        };
+        let dropped = state.dropped.iter().copied().map(today).collect();
+        (heard, damaged, dropped)
     }
 
     /// Drops items of a shelf, and tells how many for which reason. Those that are gone.

@@ -11,6 +11,6 @@ mod names;
 mod policy;
 mod queries;
 mod trunks;
-mod unsettled;
+pub(crate) mod unsettled;
 mod waits;
 pub(crate) mod world;

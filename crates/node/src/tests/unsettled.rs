@@ -18,10 +18,10 @@ const VIEWS: u16 = 0x30c;
 
 /// What a cheating party has done, a session each.
 #[derive(Clone, Default)]
-pub(super) struct Tries(Arc<Mutex<Vec<Adversary>>>);
+pub(crate) struct Tries(Arc<Mutex<Vec<Adversary>>>);
 
 impl Tries {
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         let all = self.0.lock().expect("no panic");
         all.iter().filter(|adversary| adversary.deviations() > 0).count()
     }
@@ -29,7 +29,7 @@ impl Tries {
 
 /// How a party spoils a message.
 #[derive(Clone)]
-pub(super) enum How {
+pub(crate) enum How {
     /// A bit is wrong, so many hundredths of the message after its beginning.
     Flips(usize),
     /// It does not send it, and is gone.
@@ -44,7 +44,7 @@ pub(super) fn spoil(world: &World, code: u16, how: How) -> Tries {
 }
 
 /// The same of any party.
-pub(super) fn spoil_by(world: &World, cheating: u8, code: u16, how: How) -> Tries {
+pub(crate) fn spoil_by(world: &World, cheating: u8, code: u16, how: How) -> Tries {
     let tries = Tries::default();
     let all = tries.clone();
     world
@@ -109,24 +109,24 @@ fn submit_approved(world: &World, party: u8, key: &str, data: &[(&str, &str)]) -
 }
 
 /// Waits until a job that party 2 has proposed is known to the others, whose rules have decided by then or leave it to a person.
-pub(super) fn wait_known(world: &World, id: JobId) {
+pub(crate) fn wait_known(world: &World, id: JobId) {
     for party in 0..2 {
         until("it is known", || world.node(party).jobs().get(id).is_ok());
     }
 }
 
 /// Whether a party has decided on a job.
-pub(super) fn has_decided(world: &World, party: u8, id: JobId) -> bool {
+pub(crate) fn has_decided(world: &World, party: u8, id: JobId) -> bool {
     world.job(party, id).decisions[usize::from(party)].is_some()
 }
 
-pub(super) fn is_alarmed(world: &World, party: u8, of: &str) -> bool {
+pub(crate) fn is_alarmed(world: &World, party: u8, of: &str) -> bool {
     let alarms = world.node(party).alarms();
     let mut unsettled = alarms.iter().filter(|alarm| alarm.kind == AlarmKind::Unsettled);
     unsettled.any(|alarm| alarm.text.contains(of))
 }
 
-pub(super) fn wait_idle(world: &World) {
+pub(crate) fn wait_idle(world: &World) {
     until("nothing runs", || {
         world.nodes.iter().flatten().all(|node| node.running().is_empty())
     });

@@ -1,7 +1,7 @@
 //! Reading a policy, so that each complaint has its line and says what to write.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -110,25 +110,10 @@ impl Policy {
                 ));
             }
         };
-        let least_security = match &form.min_security {
-            None => LEAST_SECURITY,
-            Some(bits) => u16::try_from(*bits.get_ref())
-                .ok()
-                .filter(|bits| (1..=128).contains(bits))
-                .ok_or_else(|| source.fault(bits.span(), "min_security is a number of bits from 1 to 128"))?,
-        };
-        let most_unsettled = match &form.max_unsettled {
-            None => MOST_UNSETTLED,
-            Some(times) => u64::try_from(*times.get_ref())
-                .ok()
-                .filter(|times| (1..=MOST_TIMES).contains(times))
-                .ok_or_else(|| {
-                    source.fault(
-                        times.span(),
-                        format!("max_unsettled is a number from 1 to {MOST_TIMES}"),
-                    )
-                })?,
-        };
+        let least_security =
+            source.within(&form.min_security, 1..=128, "min_security is a number of bits")?;
+        let most_unsettled =
+            source.within(&form.max_unsettled, 1..=MOST_TIMES, "max_unsettled is a number")?;
         let mut names = BTreeMap::new();
         let mut rules = Vec::new();
         for form in &form.rule {
@@ -144,8 +129,8 @@ impl Policy {
         Ok(Policy {
             rules,
             otherwise,
-            least_security,
-            most_unsettled,
+            least_security: least_security.map_or(LEAST_SECURITY, |bits| bits as u16),
+            most_unsettled: most_unsettled.unwrap_or(MOST_UNSETTLED),
             digest: Digest::of(text.as_bytes()),
         })
     }
@@ -184,6 +169,38 @@ impl PolicyText<'_> {
                 format!("a rule's name has 1 to {NAME} bytes and no characters that steer a screen"),
             ));
         }
+        let then = self.verdict(spanned)?;
+        Ok(Rule {
+            name: RuleName {
+                name: text.clone(),
+                line: self.line(&name.span()),
+            },
+            then,
+            programs: self.list(form.programs.as_ref(), "programs", |text| {
+                text.parse::<Digest>().map_err(|error| {
+                    format!("this is no digest of a program: {error}, as job files and proposals show it")
+                })
+            })?,
+            proposers: self.list(form.proposers.as_ref(), "proposers", |text| self.party(text))?,
+            receivers: self.list(form.receivers.as_ref(), "receivers", |text| self.party(text))?,
+            data: self.allowed(
+                form.data.as_ref(),
+                "data is a list of names of this party's data, or \"any\"",
+            )?,
+            keeps: self.allowed(
+                form.keeps.as_ref(),
+                "keeps is a list of names under which outputs may be kept, or \"any\"",
+            )?,
+            max_ands: self.count(form.max_ands.as_ref(), "max_ands")?,
+            max_bytes: self.count(form.max_bytes.as_ref(), "max_bytes")?,
+            max_jobs_an_hour: self.count(form.max_jobs_an_hour.as_ref(), "max_jobs_an_hour")?,
+            disclosures: self.count(form.disclosures.as_ref(), "disclosures")?,
+        })
+    }
+
+    /// What a rule does, which suits its conditions.
+    fn verdict(&self, spanned: &Spanned<RuleForm>) -> Result<Verdict, Fault> {
+        let form = spanned.get_ref();
         let verdict = form.then.as_ref().ok_or_else(|| {
             self.fault(
                 spanned.span(),
@@ -222,32 +239,25 @@ impl PolicyText<'_> {
                  that any program may be given, or data = \"any\"",
             ));
         }
-        Ok(Rule {
-            name: RuleName {
-                name: text.clone(),
-                line: self.line(&name.span()),
-            },
-            then,
-            programs: self.list(form.programs.as_ref(), "programs", |text| {
-                text.parse::<Digest>().map_err(|error| {
-                    format!("this is no digest of a program: {error}, as job files and proposals show it")
-                })
-            })?,
-            proposers: self.list(form.proposers.as_ref(), "proposers", |text| self.party(text))?,
-            receivers: self.list(form.receivers.as_ref(), "receivers", |text| self.party(text))?,
-            data: self.allowed(
-                form.data.as_ref(),
-                "data is a list of names of this party's data, or \"any\"",
-            )?,
-            keeps: self.allowed(
-                form.keeps.as_ref(),
-                "keeps is a list of names under which outputs may be kept, or \"any\"",
-            )?,
-            max_ands: self.count(form.max_ands.as_ref(), "max_ands")?,
-            max_bytes: self.count(form.max_bytes.as_ref(), "max_bytes")?,
-            max_jobs_an_hour: self.count(form.max_jobs_an_hour.as_ref(), "max_jobs_an_hour")?,
-            disclosures: self.count(form.disclosures.as_ref(), "disclosures")?,
-        })
+        Ok(then)
+    }
+
+    /// A number in this range, where there is one.
+    fn within(
+        &self,
+        number: &Option<Spanned<i64>>,
+        range: RangeInclusive<u64>,
+        what: &str,
+    ) -> Result<Option<u64>, Fault> {
+        let Some(number) = number else { return Ok(None) };
+        let given = u64::try_from(*number.get_ref()).ok();
+        match given.filter(|given| range.contains(given)) {
+            Some(given) => Ok(Some(given)),
+            None => {
+                let (least, most) = range.into_inner();
+                Err(self.fault(number.span(), format!("{what} from {least} to {most}")))
+            }
+        }
     }
 
     fn list<T>(

@@ -15,9 +15,9 @@ use crate::setup::keys::{FactorSeeds, Keys as Generators};
 /// The number of a batch in its epoch: the worker that made it, and how many that worker had made before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BatchNumber {
-    /// The worker of the offline run.
+    /// The worker that made it, from 0.
     pub worker: u8,
-    /// Its batches before this one.
+    /// How many batches that worker had made before.
     pub serial: u32,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn factors(item: &Item) -> Result<Generators> {
 /// An epoch in stock, for people and programs to look at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEpoch {
-    /// Its name.
+    /// Its name in the stores of all parties.
     pub id: ItemId,
     /// When it was made, in milliseconds since 1970.
     pub made: u64,

@@ -27,13 +27,13 @@ use crate::view::Views;
 /// What an offline run has made.
 #[derive(Clone, Debug)]
 pub struct OfflineReport {
-    /// The epoch.
+    /// The name of the epoch in the stores of all parties.
     pub epoch: ItemId,
     /// Batches put in stock.
     pub batches: u64,
     /// AND gates that all of them serve.
     pub gates: u64,
-    /// What went over all channels.
+    /// What this party sent and received, over the channels of all workers.
     pub traffic: Meter,
     /// From the first message to the last.
     pub time: Duration,

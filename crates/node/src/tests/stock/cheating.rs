@@ -1,10 +1,15 @@
 //! A party that cheats in a job from stock, or in the making.
 
 use cenote_net::{Label, Step};
+use cenote_service::job::FailKind;
+use cenote_service::live::{Approval, Submission};
 use cenote_testkit::{Adversary, Perturbation, Target as Position};
 
+use super::pairs::pair;
 use super::*;
 use crate::message::LEADER;
+use crate::tests::unsettled::{How, has_decided, is_alarmed, spoil_by, wait_idle};
+use crate::tests::world::{person, with_data};
 
 /// Flips a bit of a party's first message of this step in sessions whose names begin so.
 fn cheat(world: &World, cheating: u8, session: &'static str, code: u16) -> (Adversary, Arc<AtomicU64>) {
@@ -30,13 +35,20 @@ fn alarmed(world: &World, party: u8) -> bool {
         .any(|alarm| alarm.kind == AlarmKind::Cheating && alarm.text.contains("party"))
 }
 
+/// The line of a party's audit log on such an event in a job, or in making stock.
+fn noted(world: &World, party: u8, event: &str, job: Option<JobId>) -> Option<serde_json::Value> {
+    let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
+    // The last line may be half there.
+    let mut lines = log.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let job = job.map(|job| serde_json::Value::from(job.to_string()));
+    lines.find(|line: &serde_json::Value| line["event"] == event && line.get("job") == job.as_ref())
+}
+
 /// The check that a party's audit log says has failed in a job, or in making stock.
 fn noted_check(world: &World, party: u8, job: Option<JobId>) -> Option<String> {
-    let log = std::fs::read_to_string(world.node(party).database().audit_file()).expect("a log");
-    let mut lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
-    let job = job.map(|job| serde_json::Value::from(job.to_string()));
-    let is = |line: &serde_json::Value| line["event"] == "check-failed" && line.get("job") == job.as_ref();
-    lines.find(is)?["check"].as_str().map(str::to_owned)
+    noted(world, party, "check-failed", job)?["check"]
+        .as_str()
+        .map(str::to_owned)
 }
 
 #[test]
@@ -138,4 +150,69 @@ fn a_caught_leader_gets_no_stock_of_another_kind() {
         is_full(&world)
     });
     assert_eq!(begun, 1, "the leader had one try");
+}
+
+/// A garbler whose gates are bad falls silent in the check that would find them. Each time it has had one try more, and a person who settles that with it
+/// does not undo the try. Once all tries are worth more than the evaluator's policy allows, no rule of the evaluator's lets it have another.
+#[test]
+fn checks_that_are_cut_off_pass_the_bound_and_leave_jobs_to_persons() {
+    let world = pair("jimu");
+    wait_full(&world);
+    make_no_more(&world);
+    let submit = |proposer: u8, key: String, approval: Option<Approval>| {
+        let mut submission = world.submission("add8", &key);
+        submission.job = submission.job.replace("authenticated", "jimu");
+        let submission = Submission {
+            approval,
+            ..submission
+        };
+        let job = world.node(proposer).submit(submission, person());
+        job.expect("submitted").proposal.id
+    };
+    let is_told = |job: JobId| {
+        let text = format!("Job {job}: the probability that a wrong output passed");
+        let alarms = world.node(1).alarms();
+        alarms
+            .iter()
+            .any(|alarm| alarm.kind == AlarmKind::Warning && alarm.text.contains(&text))
+    };
+    let mut tried = 0;
+    let passed = (0..8).find_map(|cut| {
+        // "open permutation bits" of protocol jimu.
+        let tries = spoil_by(&world, 0, 0x423, How::HangsUp);
+        let id = submit(0, format!("cut off {cut}"), None);
+        (0..2).for_each(|party| until("it is over", || world.is_over(party, id)));
+        wait_idle(&world);
+        wait_free(&world);
+        tried += tries.count();
+        assert!(!world.has_caught(1, id), "no check has failed");
+        world.hub.spoil(None);
+        world.settle_all();
+        let id = submit(0, format!("honest {cut}"), None);
+        wait_done(&world, 1, id);
+        is_told(id).then_some(id)
+    });
+    let passed = passed.expect("the bound is passed");
+    // A pool's own bound leaves room for this.
+    assert!(tried > 1, "one try more is within what is allowed");
+    assert_eq!(
+        noted(&world, 1, "bound-passed", Some(passed)).expect("a line")["least"],
+        40
+    );
+    assert!(is_alarmed(&world, 1, "bound"));
+    assert!(
+        world.node(1).core.base.against.caught_among(2).is_some(),
+        "no stock is made"
+    );
+
+    let next = submit(0, "left to a person".into(), None);
+    until("it is known", || world.node(1).jobs().get(next).is_ok());
+    let own = submit(1, "refused".into(), Some(with_data(&[("y", "y")])));
+    until("it is over", || world.is_over(1, own));
+    assert!(matches!(world.job(1, own).state, State::Failed(failure) if failure.kind == FailKind::Refused));
+    until("its proposer has decided", || has_decided(&world, 0, next));
+    assert!(!has_decided(&world, 1, next));
+    world.settle_all();
+    wait_done(&world, 1, submit(0, "settled".into(), None));
+    world.verify();
 }
