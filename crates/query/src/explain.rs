@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use cenote_net::PartyId;
 
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
-use crate::plan::physical::{Join, Part, Physical, Step};
+use crate::plan::physical::{Join, Ordered, Part, Physical, Step};
+use crate::plan::window::Windowed;
 use crate::query::Query;
 use crate::relation::Function;
 use crate::schema::{Count, Declared, Schema};
@@ -137,6 +138,7 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             };
             (what, vec![&**input])
         }
+        Step::Window { input, window } => (windowed(input, window, schema), vec![&**input]),
         Step::Verify { input, most, .. } => {
             let what = format!("verified to be groups of at most {most} rows");
             (what, vec![&**input])
@@ -188,7 +190,7 @@ fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, 
         .zip(&names[keys..])
         .map(|(function, of)| match function {
             Function::Same => format!("{of} as it is in all rows"),
-            function => called(*function, of),
+            function => function.told(of),
         })
         .collect();
     let keys = names[..keys].join(", ");
@@ -196,6 +198,32 @@ fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, 
         (true, 0) => format!("each {keys} once"),
         (true, _) => format!("group by {keys}: {}", made.join(", ")),
         (false, _) => made.join(", "),
+    }
+}
+
+/// What is made of the rows around each row of `input`.
+fn windowed(input: &Physical, window: &Windowed, schema: &Schema) -> String {
+    let names = names(input, schema);
+    let made: Vec<String> = window.told(&names).collect();
+    let by = |keys: &[Ordered]| {
+        let name = |by: &Ordered| match by.descending {
+            true => format!("{} descending", names[by.column]),
+            false => names[by.column].clone(),
+        };
+        keys.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    let (partition, order) = window.order.split_at(window.partition);
+    let among = match partition {
+        [] => "among all rows".to_owned(),
+        keys => format!("among rows with the same {}", by(keys)),
+    };
+    match order {
+        [] => format!("for each row {among}: {}", made.join(", ")),
+        keys => format!(
+            "for each row {among} in the order of {}: {}",
+            by(keys),
+            made.join(", ")
+        ),
     }
 }
 
@@ -257,6 +285,11 @@ fn names(physical: &Physical, schema: &Schema) -> Vec<String> {
         }
         Step::Filter(input, _) | Step::Share(input, _) | Step::Verify { input, .. } => names(input, schema),
         Step::First { input, .. } => names(input, schema),
+        Step::Window { input, window } => {
+            let names = names(input, schema);
+            let made: Vec<String> = window.told(&names).collect();
+            names.into_iter().chain(made).collect()
+        }
         Step::Union(inputs) => names(&inputs[0], schema),
         Step::Group {
             input,
@@ -266,7 +299,7 @@ fn names(physical: &Physical, schema: &Schema) -> Vec<String> {
         } => {
             let mut names = names(input, schema);
             for (name, function) in names[*keys..].iter_mut().zip(functions) {
-                *name = called(*function, name);
+                *name = function.told(name);
             }
             names
         }
@@ -282,17 +315,6 @@ fn names(physical: &Physical, schema: &Schema) -> Vec<String> {
             };
             parts.iter().flat_map(of).collect()
         }
-    }
-}
-
-fn called(function: Function, of: &str) -> String {
-    match function {
-        Function::Rows => "COUNT(*)".into(),
-        Function::Count => format!("COUNT({of})"),
-        Function::Sum => format!("SUM({of})"),
-        Function::Least => format!("MIN({of})"),
-        Function::Greatest => format!("MAX({of})"),
-        Function::Same => of.to_owned(),
     }
 }
 

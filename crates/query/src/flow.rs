@@ -137,6 +137,26 @@ fn flows_of(relation: &Relation) -> RelationFlows {
                 .for_each(|order| rows.extend(of(&order.by, &columns).iter().copied()));
             RelationFlows { columns, rows }
         }
+        Operation::Window(input, window) => {
+            // By what a row is told of others, it tells of all that decides which they are.
+            let RelationFlows { mut columns, rows } = flows_of(input);
+            let keys = window
+                .partition
+                .iter()
+                .chain(window.order.iter().map(|order| &order.by));
+            let keys: Vec<Rc<ColumnFlows>> = keys.map(|key| of(key, &columns)).collect();
+            let made: Vec<Rc<ColumnFlows>> = (window.columns.iter())
+                .map(|made| {
+                    let own = made.of.iter().map(|own| of(own, &columns));
+                    let told = keys.iter().cloned().chain(own);
+                    let mut told: ColumnFlows = told.flat_map(|told| (*told).clone()).collect();
+                    told.extend(rows.iter().copied());
+                    Rc::new(told)
+                })
+                .collect();
+            columns.extend(made);
+            RelationFlows { columns, rows }
+        }
         Operation::Inner(inputs, conditions) => {
             let (mut columns, mut rows) = (Vec::new(), ColumnFlows::new());
             for input in inputs {

@@ -15,7 +15,9 @@ pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
             debug_assert_eq!(input.columns.len(), before, "{exprs:?}");
             Ok(())
         }
-        Operation::Filter(input, _) | Operation::First(input, ..) => large_groups(input, least),
+        Operation::Filter(input, _) | Operation::First(input, ..) | Operation::Window(input, _) => {
+            large_groups(input, least)
+        }
         Operation::Group {
             input,
             aggregates,

@@ -20,6 +20,7 @@ mod run;
 mod schema;
 mod secret;
 mod segment;
+mod window;
 mod work;
 
 pub use error::{Error, Place, Result};

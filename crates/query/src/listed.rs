@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Aggregate, Function, Info, Operation, Order, Relation};
 use crate::schema::Schema;
+use crate::window::Window;
 use crate::work::Work;
 
 /// All values that a column of text may have, without the zeros that fill them up, in their order.
@@ -136,6 +137,7 @@ impl Places<'_> {
             }
             Operation::Union(inputs) => self.union(self.all(inputs)?, relation),
             Operation::Group { .. } => self.groups(relation)?,
+            Operation::Window(input, window) => self.windowed(self.of(input)?, window, relation)?,
             Operation::First(input, order, rows) => {
                 let input = self.of(input)?;
                 let columns = input.columns();
@@ -261,6 +263,31 @@ impl Places<'_> {
             made_of: *made_of,
         };
         Ok((operation, lists))
+    }
+
+    /// Windows order values as their places.
+    fn windowed(
+        &self,
+        input: Placed,
+        window: &Window,
+        relation: &Relation,
+    ) -> Result<(Operation, Vec<Option<Listing>>)> {
+        let (columns, mut window) = (input.columns(), window.clone());
+        let place = |expr: &mut Expr| -> Result<Option<Listing>> {
+            let (place, list) = split(self.over(expr, &columns, relation)?);
+            *expr = place;
+            Ok(list)
+        };
+        let keys = window.order.iter_mut().map(|order| &mut order.by);
+        for key in window.partition.iter_mut().chain(keys) {
+            place(key)?;
+        }
+        let mut lists = input.lists;
+        for column in &mut window.columns {
+            let list = column.of.as_mut().map_or(Ok(None), place)?;
+            lists.push(list.filter(|_| column.made.is_value()));
+        }
+        Ok((Operation::Window(Box::new(input.relation), window), lists))
     }
 
     /// Expressions over columns that these stand for: places where they are values of a list.

@@ -16,6 +16,10 @@ const PLACE: u64 = 8;
 const GROUP: u64 = 128;
 const GROUPED: u64 = 32;
 
+/// Bytes of a row in the order of a window, with what a column is made of on the way; and of each column that the window adds to it, besides its text.
+const WINDOW: u64 = 128;
+const WINDOWED: u64 = 32;
+
 /// Bytes of a gate of a network that shuffles rows: the pair of places, and the same by layers.
 const GATE: u64 = 64;
 
@@ -102,7 +106,10 @@ fn least_bytes(physical: &Physical) -> u64 {
             input,
             ..
         } => (0, vec![&**input]),
-        Step::Group { input, .. } | Step::First { input, .. } => (sorted(input, input.rows), vec![&**input]),
+        Step::Window { input, window } if window.is_unordered() => (0, vec![&**input]),
+        Step::Group { input, .. } | Step::First { input, .. } | Step::Window { input, .. } => {
+            (sorted(input, input.rows), vec![&**input])
+        }
         Step::Join(join) if join.probe_keys.is_empty() => (0, vec![&join.probe, &join.lookup]),
         Step::Join(join) => {
             let rows = join.probe.rows.saturating_add(join.lookup.rows);
@@ -147,6 +154,13 @@ fn bytes_of_check(table: &Declared) -> u64 {
     table.max_rows as u64 * values.chain(numbers).max().unwrap_or(0)
 }
 
+fn bytes_of_text(kind: ValueKind) -> u64 {
+    match kind {
+        ValueKind::Text(bytes) => bytes.into(),
+        _ => 0,
+    }
+}
+
 /// Rows that are kept.
 fn bytes_of_rows(physical: &Physical) -> u64 {
     let columns = physical.columns.iter();
@@ -184,6 +198,11 @@ fn bytes_of_steps(physical: &Physical) -> u64 {
             .max()
             .unwrap_or(0),
         Step::First { input, .. } => bytes_of_steps(input) + bytes_of_rows(input),
+        Step::Window { input, .. } => {
+            let added = physical.columns[input.columns.len()..].iter();
+            let added: u64 = added.map(|column| WINDOWED + bytes_of_text(column.kind)).sum();
+            bytes_of_steps(input) + bytes_of_rows(input) + physical.rows as u64 * (WINDOW + added)
+        }
         Step::Join(join) => {
             let lookup = bytes_of_steps(&join.lookup);
             lookup.max(bytes_of_rows(&join.lookup) + bytes_of_steps(&join.probe))

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::error::Place;
 use crate::expr::{Expr, Node, ValueKind};
 use crate::schema::{MAX_ROWS, Schema};
+use crate::window::Window;
 
 /// A column of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,18 @@ impl Function {
         match self {
             Function::Rows | Function::Count | Function::Sum => Function::Sum,
             function => function,
+        }
+    }
+
+    /// What it is called in SQL, made of what has this name.
+    pub(crate) fn told(self, of: &str) -> String {
+        match self {
+            Function::Rows => "COUNT(*)".into(),
+            Function::Count => format!("COUNT({of})"),
+            Function::Sum => format!("SUM({of})"),
+            Function::Least => format!("MIN({of})"),
+            Function::Greatest => format!("MAX({of})"),
+            Function::Same => of.to_owned(),
         }
     }
 }
@@ -78,6 +91,8 @@ pub(crate) enum Operation {
     },
     /// Some rows in an order, from one place up to another.
     First(Box<Relation>, Vec<Order>, Range<usize>),
+    /// Each row, with what is made of the rows around it behind its own columns.
+    Window(Box<Relation>, Window),
 }
 
 #[derive(Clone, Debug)]
@@ -110,6 +125,7 @@ impl Relation {
                 Some(Node::Column(column)) => input.is_null(*column),
                 _ => false,
             },
+            Operation::Window(input, _) => column < input.columns.len() && input.is_null(column),
             Operation::Scan(_) | Operation::Inner(..) | Operation::Left { .. } => false,
         }
     }
@@ -129,7 +145,7 @@ impl Relation {
             Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
                 vec![input]
             }
-            Operation::Group { input, .. } => vec![input],
+            Operation::Group { input, .. } | Operation::Window(input, _) => vec![input],
             Operation::Left { left, right, .. } => vec![left, right],
             Operation::Inner(inputs, _) | Operation::Union(inputs) => inputs.iter().collect(),
         }
@@ -151,7 +167,7 @@ impl Relation {
                 .map(|input| input.most_rows(schema))
                 .fold(0, u64::saturating_add),
             Operation::Group { grouped: false, .. } => 1,
-            Operation::Group { input, .. } => input.most_rows(schema),
+            Operation::Group { input, .. } | Operation::Window(input, _) => input.most_rows(schema),
             Operation::First(input, _, rows) => {
                 let most = input.most_rows(schema).min(rows.end as u64);
                 most.saturating_sub(rows.start as u64)
@@ -173,6 +189,7 @@ impl Relation {
                 keys.iter().map(size).chain(aggregates).sum()
             }
             Operation::First(_, order, _) => order.iter().map(|order| size(&order.by)).sum(),
+            Operation::Window(_, window) => window.exprs().map(size).sum(),
         };
         let inputs: usize = self.inputs().into_iter().map(Relation::parts).sum();
         self.columns.len() + own + inputs
@@ -213,6 +230,21 @@ impl Relation {
                 grouped,
                 made_of: None,
             },
+        }
+    }
+
+    /// Each of its rows, of which there are so many at most, with what a window adds.
+    pub(crate) fn windowed(self, window: Window, rows: u64) -> Self {
+        let added = window.columns.iter().map(|column| column.kind(rows));
+        let added = added.map(|(kind, nullable)| Info {
+            name: String::new(),
+            kind,
+            nullable,
+        });
+        Relation {
+            columns: self.columns.iter().cloned().chain(added).collect(),
+            at: self.at,
+            operation: Operation::Window(Box::new(self), window),
         }
     }
 

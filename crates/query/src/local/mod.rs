@@ -6,6 +6,7 @@ pub(crate) mod column;
 mod expr;
 mod group;
 mod rows;
+mod window;
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -85,6 +86,7 @@ impl OwnTables<'_> {
                 places.drain(..kept.start.min(places.len()));
                 self.pieces(places.len(), |part| each(rows.at(&places[part])))
             }
+            Step::Window { input, window } => self.windowed(physical, (input, window), each),
             Step::Share(..) | Step::Paired(_) | Step::Verify { .. } => {
                 unreachable!("what is secret has no owner")
             }
@@ -245,9 +247,8 @@ pub(crate) fn tables(physical: &Physical, each: &mut impl FnMut(usize)) {
     match &*physical.step {
         Step::Scan { table, .. } => each(*table),
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => tables(input, each),
-        Step::Group { input, .. } | Step::First { input, .. } | Step::Verify { input, .. } => {
-            tables(input, each)
-        }
+        Step::Group { input, .. } | Step::Verify { input, .. } => tables(input, each),
+        Step::First { input, .. } | Step::Window { input, .. } => tables(input, each),
         Step::Union(inputs) => inputs.iter().for_each(|input| tables(input, each)),
         Step::Paired(parts) => parts.iter().for_each(|part| tables(&part.input, each)),
         Step::Join(join) => {

@@ -108,6 +108,10 @@ impl Sources {
                 true => self.add(input, column),
                 false => self.is_aggregate = true,
             },
+            Step::Window { input, .. } => match column < input.columns.len() {
+                true => self.add(input, column),
+                false => self.is_aggregate = true,
+            },
             Step::Union(inputs) => inputs.iter().for_each(|input| self.add(input, column)),
             Step::Join(join) => match column.checked_sub(join.probe.columns.len()) {
                 None => self.add(&join.probe, column),

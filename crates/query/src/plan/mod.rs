@@ -14,6 +14,7 @@ mod paired;
 pub(crate) mod physical;
 mod planner;
 mod scan;
+pub(crate) mod window;
 
 use self::combine::{first, union};
 use self::group::grouped_by;
@@ -110,6 +111,7 @@ impl Planner<'_> {
                     .collect();
                 Ok(group.project(wanted))
             }
+            Operation::Window(input, window) => self.windowed(relation, (input, window), wanted),
             Operation::First(input, order, rows) => {
                 let by = order.iter().map(|order| order.by.clone());
                 let needed: Vec<Expr> = wanted.iter().cloned().chain(by).collect();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cenote_net::PartyId;
 
 use super::facts::Facts;
+use super::window::Windowed;
 use crate::expr::{Expr, ValueKind};
 use crate::relation::Function;
 
@@ -52,6 +53,11 @@ pub(crate) enum Step {
         order: Vec<Ordered>,
         /// The places of the rows that remain.
         rows: Range<usize>,
+    },
+    /// Each row, with what is made of the rows around it behind its own columns.
+    Window {
+        input: Box<Physical>,
+        window: Windowed,
     },
     /// Sees that these conditions hold for all rows, and that a column adds up to `most` at the most.
     Verify {
@@ -127,6 +133,7 @@ impl Physical {
             Step::Filter(input, _) | Step::Share(input, _) => input.constant(column),
             Step::First { input, .. } | Step::Verify { input, .. } => input.constant(column),
             Step::Group { input, keys, .. } if column < *keys => input.constant(column),
+            Step::Window { input, .. } if column < input.columns.len() => input.constant(column),
             Step::Join(join) => match column.checked_sub(join.probe.columns.len()) {
                 None => join.probe.constant(column),
                 Some(column) if !join.outer => join.lookup.constant(column),
@@ -158,7 +165,8 @@ impl Physical {
         match &*self.step {
             Step::Scan { .. } => Vec::new(),
             Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => vec![input],
-            Step::Verify { input, .. } | Step::Group { input, .. } | Step::First { input, .. } => vec![input],
+            Step::Verify { input, .. } | Step::Group { input, .. } => vec![input],
+            Step::First { input, .. } | Step::Window { input, .. } => vec![input],
             Step::Union(inputs) => inputs.iter().collect(),
             Step::Paired(parts) => parts.iter().map(|part| &part.input).collect(),
             Step::Join(join) => vec![&join.probe, &join.lookup],
@@ -206,7 +214,7 @@ impl Physical {
             Step::Project(input, _) | Step::Filter(input, _) => (input.rows as u64, vec![&**input]),
             Step::Verify { input, .. } => (input.rows as u64, vec![&**input]),
             Step::Union(inputs) => (0, inputs.iter().collect()),
-            Step::Group { input, .. } | Step::First { input, .. } => {
+            Step::Group { input, .. } | Step::First { input, .. } | Step::Window { input, .. } => {
                 (sorts(input.rows, input.width()), vec![&**input])
             }
             Step::Join(join) => {

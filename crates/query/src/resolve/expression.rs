@@ -4,8 +4,10 @@ use sqlparser::ast::{self, Spanned};
 
 use super::literal;
 use super::moment::field_name;
+use super::percentile::Ranked;
 use super::scope::{Scope, place};
 use super::subquery::{AROUND, Subqueries, misplaced};
+use super::window::Windows;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 use crate::relation::Aggregate;
@@ -19,6 +21,10 @@ pub(super) struct Grouping {
     pub(super) grouped: bool,
     /// The most rows of a group.
     pub(super) rows: u64,
+    /// How many columns there are before rows are grouped.
+    pub(super) columns: usize,
+    /// What is put in order in each group: two columns more for each.
+    pub(super) ranked: Vec<Ranked>,
 }
 
 impl Grouping {
@@ -47,6 +53,8 @@ pub(super) struct Context<'a> {
     around: Option<&'a Scope>,
     /// What subqueries become, where they may stand.
     subqueries: Option<&'a Subqueries<'a>>,
+    /// What window functions become, where they may stand.
+    pub(super) windows: Option<&'a Windows<'a>>,
     /// In how many others the expression is.
     nested: usize,
 }
@@ -59,6 +67,7 @@ impl<'a> Context<'a> {
             grouping: None,
             around: None,
             subqueries: None,
+            windows: None,
             nested: 0,
         }
     }
@@ -97,6 +106,7 @@ impl<'a> Context<'a> {
             grouping: None,
             around: None,
             subqueries: None,
+            windows: None,
             nested: self.nested,
         }
     }

@@ -277,10 +277,11 @@ impl Resolver<'_> {
 }
 
 /// Sees that not more steps follow from one another than may.
-fn few_steps(relation: &Relation, at: Option<Place>) -> Result<()> {
+pub(super) fn few_steps(relation: &Relation, at: Option<Place>) -> Result<()> {
     if relation.steps() <= MAX_STEPS {
         return Ok(());
     }
-    let what = format!("it takes more than {MAX_STEPS} steps one after the other; use fewer subqueries");
+    let what =
+        format!("it takes more than {MAX_STEPS} steps one after the other; use fewer subqueries and windows");
     Err(Error::query(at, what))
 }

@@ -4,7 +4,7 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::expression::{Context, at};
 use super::moment::{last_day, to_date, unit_name};
-use super::scope::refuse;
+use super::percentile::is_percentile;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Aggregate, Function};
@@ -13,22 +13,18 @@ impl Context<'_> {
     pub(super) fn function(&mut self, whole: &ast::Expr, function: &ast::Function) -> Result<Expr> {
         let at = at(whole);
         let name = function.name.to_string().to_ascii_uppercase();
+        if is_percentile(&name) {
+            return self.percentile(whole, function, &name);
+        }
+        if let Some(over) = &function.over {
+            return self.windowed(whole, function, over);
+        }
         let arguments = arguments(function, &name, at)?;
-        let values = Values {
-            filter: function.filter.as_deref(),
-            distinct: is_distinct(function),
-        };
-        let aggregate = match (name.as_str(), arguments.as_slice()) {
-            ("COUNT", [None]) if !values.distinct => Some(Function::Rows),
-            ("COUNT", [Some(_)]) => Some(Function::Count),
-            ("SUM", [Some(_)]) => Some(Function::Sum),
-            // Of truth values, false is the least.
-            ("MIN" | "ANY_VALUE" | "BOOL_AND" | "EVERY", [Some(_)]) => Some(Function::Least),
-            ("MAX" | "BOOL_OR", [Some(_)]) => Some(Function::Greatest),
-            ("AVG", [Some(of)]) => return self.average(at, of, values),
-            _ => None,
-        };
-        if let Some(aggregate) = aggregate {
+        let values = Values::of(function);
+        if let ("AVG", [Some(of)]) = (name.as_str(), arguments.as_slice()) {
+            return self.average(at, of, values);
+        }
+        if let Some(aggregate) = aggregate_of(&name, &arguments, values) {
             if let ("BOOL_AND" | "BOOL_OR" | "EVERY", Some(of)) = (name.as_str(), arguments[0]) {
                 self.plain().condition(of)?;
             }
@@ -117,21 +113,7 @@ impl Context<'_> {
     fn average(&mut self, at: Option<Place>, of: &ast::Expr, values: Values<'_>) -> Result<Expr> {
         let sum = self.aggregate(at, Function::Sum, Some(of), values)?;
         let count = self.aggregate(at, Function::Count, Some(of), values)?;
-        // Without values there is no average, and nothing is divided.
-        let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
-        let (Some(some), ValueKind::Number { most, scale, .. }) = (some, count.kind) else {
-            return Err(Error::query(at, "AVG needs numbers"));
-        };
-        let divisor = ValueKind::Number {
-            least: 1,
-            most: most.max(1),
-            scale,
-        };
-        let divisor = Expr {
-            kind: divisor,
-            ..Expr::choice(some, count, Expr::number(1, 0)).expect("both are numbers")
-        };
-        Ok(Expr::quotient(sum, divisor))
+        quotient_of(sum, count, at)
     }
 
     /// The greatest or the least of some values, or null if one of them is, as in standard SQL.
@@ -171,12 +153,23 @@ impl Context<'_> {
     ) -> Result<Expr> {
         let mut plain = self.plain();
         let Some(grouping) = &mut self.grouping else {
-            let what = "aggregates such as SUM and COUNT can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
-            return Err(Error::query(at, what));
+            return Err(misplaced(at));
         };
+        let (aggregate, distinct) = plain.made_of(at, function, of, values)?;
+        Ok(grouping.add(aggregate, distinct))
+    }
+
+    /// An aggregate of values, and whether it takes each once.
+    pub(super) fn made_of(
+        &mut self,
+        at: Option<Place>,
+        function: Function,
+        of: Option<&ast::Expr>,
+        values: Values<'_>,
+    ) -> Result<(Aggregate, bool)> {
         let of = match of {
             None => Expr::bool(true),
-            Some(of) => plain.expression(of)?,
+            Some(of) => self.expression(of)?,
         };
         let of = match (function, &of.node) {
             (Function::Sum, Node::Null) => Expr::null(ValueKind::exactly(0, 0)),
@@ -191,9 +184,9 @@ impl Context<'_> {
         let (function, of) = match values.filter {
             None => (function, of),
             Some(filter) => {
-                let (condition, kind) = (plain.condition(filter)?, of.kind);
-                let of = plain.choice(filter, condition, of, Expr::null(kind))?;
-                let of = plain.fitting(filter, of)?;
+                let (condition, kind) = (self.condition(filter)?, of.kind);
+                let of = self.choice(filter, condition, of, Expr::null(kind))?;
+                let of = self.fitting(filter, of)?;
                 match function {
                     Function::Rows => (Function::Count, of),
                     function => (function, of),
@@ -210,19 +203,62 @@ impl Context<'_> {
         } else {
             of
         };
-        Ok(grouping.add(Aggregate { function, of }, distinct))
+        Ok((Aggregate { function, of }, distinct))
+    }
+}
+
+/// Where an aggregate may not stand.
+pub(super) fn misplaced(at: Option<Place>) -> Error {
+    let what = "aggregates such as SUM and COUNT can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
+    Error::query(at, what)
+}
+
+/// A sum divided by how many values it is of.
+pub(super) fn quotient_of(sum: Expr, count: Expr, at: Option<Place>) -> Result<Expr> {
+    // Without values there is no average, and nothing is divided.
+    let some = Expr::compare(Comparison::Less, Expr::number(0, 0), count.clone());
+    let (Some(some), ValueKind::Number { most, scale, .. }) = (some, count.kind) else {
+        return Err(Error::query(at, "AVG needs numbers"));
+    };
+    let divisor = ValueKind::Number {
+        least: 1,
+        most: most.max(1),
+        scale,
+    };
+    let divisor = Expr {
+        kind: divisor,
+        ..Expr::choice(some, count, Expr::number(1, 0)).expect("both are numbers")
+    };
+    Ok(Expr::quotient(sum, divisor))
+}
+
+/// What an aggregate with such arguments makes of values, if `name` is one.
+pub(super) fn aggregate_of(
+    name: &str,
+    arguments: &[Option<&ast::Expr>],
+    values: Values<'_>,
+) -> Option<Function> {
+    match (name, arguments) {
+        ("COUNT", [None]) if !values.distinct => Some(Function::Rows),
+        ("COUNT", [Some(_)]) => Some(Function::Count),
+        ("SUM", [Some(_)]) => Some(Function::Sum),
+        // Of truth values, false is the least.
+        ("MIN" | "ANY_VALUE" | "BOOL_AND" | "EVERY", [Some(_)]) => Some(Function::Least),
+        ("MAX" | "BOOL_OR", [Some(_)]) => Some(Function::Greatest),
+        _ => None,
     }
 }
 
 /// The aggregates that there are.
-const AGGREGATES: &str = "COUNT, SUM, MIN, MAX, AVG, ANY_VALUE, BOOL_AND and BOOL_OR";
+const AGGREGATES: &str =
+    "COUNT, SUM, MIN, MAX, AVG, MEDIAN, PERCENTILE_CONT, PERCENTILE_DISC, ANY_VALUE, BOOL_AND and BOOL_OR";
 
 /// Whether a function is an aggregate.
 pub(super) fn is_aggregate(name: &str) -> bool {
     matches!(
         name,
         "COUNT" | "SUM" | "MIN" | "MAX" | "AVG" | "ANY_VALUE" | "BOOL_AND" | "BOOL_OR" | "EVERY"
-    )
+    ) || is_percentile(name)
 }
 
 /// What is said of a function that there is not.
@@ -236,7 +272,10 @@ fn no_function(name: &str) -> String {
         "REGEXP_MATCHES" | "REGEXP_LIKE" | "REGEXP_REPLACE" | "REGEXP_EXTRACT" => {
             format!("{name} is not supported; use LIKE, REPLACE, POSITION or SUBSTRING")
         }
-        "MEDIAN" | "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" | "STDDEV" | "VARIANCE" => {
+        "ROW_NUMBER" | "RANK" | "DENSE_RANK" | "LAG" | "LEAD" | "FIRST_VALUE" | "LAST_VALUE" => {
+            format!("{name} is a window function; write {name}(…) OVER (PARTITION BY … ORDER BY …)")
+        }
+        "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" | "STDDEV" | "VARIANCE" => {
             format!("{name} is not supported; the aggregates are {AGGREGATES}")
         }
         "SQRT" | "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
@@ -246,11 +285,25 @@ fn no_function(name: &str) -> String {
 
 /// Which values an aggregate is of.
 #[derive(Clone, Copy)]
-struct Values<'a> {
+pub(super) struct Values<'a> {
     /// Those of rows for which this holds.
     filter: Option<&'a ast::Expr>,
     /// Whether each is taken once.
-    distinct: bool,
+    pub(super) distinct: bool,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn of(function: &'a ast::Function) -> Self {
+        Values {
+            filter: function.filter.as_deref(),
+            distinct: is_distinct(function),
+        }
+    }
+
+    /// Whether not simply all are meant.
+    pub(super) fn is_some(self) -> bool {
+        self.filter.is_some() || self.distinct
+    }
 }
 
 /// Whether a function takes each value once.
@@ -264,19 +317,14 @@ fn is_distinct(function: &ast::Function) -> bool {
 }
 
 /// What a function is called with: expressions, and `None` for *.
-fn arguments<'a>(
+pub(super) fn arguments<'a>(
     function: &'a ast::Function,
     name: &str,
     at: Option<Place>,
 ) -> Result<Vec<Option<&'a ast::Expr>>> {
     let values_only = || format!("{name} takes values only; remove the other words");
-    let refused = [(
-        function.over.is_some(),
-        "window functions are not supported; use GROUP BY in a subquery",
-    )];
-    refuse(at, &refused)?;
     if !function.within_group.is_empty() {
-        let what = format!("{name} is not supported, nor is WITHIN GROUP; the aggregates are {AGGREGATES}");
+        let what = format!("{name} takes no WITHIN GROUP; PERCENTILE_CONT and PERCENTILE_DISC do");
         return Err(Error::query(at, what));
     }
     if function.null_treatment.is_some() || !matches!(function.parameters, FunctionArguments::None) {

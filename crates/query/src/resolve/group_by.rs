@@ -3,8 +3,10 @@
 use sqlparser::ast::{self, SelectItem, Spanned};
 
 use super::expression::{Context, Grouping};
+use super::from::few_steps;
 use super::function::is_aggregate;
 use super::order::numbered;
+use super::percentile::ranked;
 use super::resolver::Resolver;
 use super::scope::{Scope, means, place};
 use crate::error::{Error, Place, Result};
@@ -41,6 +43,8 @@ impl Resolver<'_> {
             keys,
             aggregates: Vec::new(),
             rows: relation.most_rows(self.schema),
+            columns: relation.columns.len(),
+            ranked: Vec::new(),
         }))
     }
 
@@ -70,8 +74,11 @@ impl Resolver<'_> {
 }
 
 /// Groups of the rows: the columns are the keys, and then what is made of each group.
-pub(super) fn grouped(relation: Relation, grouping: Grouping, at: Option<Place>) -> Result<Relation> {
+pub(super) fn grouped(relation: Relation, mut grouping: Grouping, at: Option<Place>) -> Result<Relation> {
     few_columns(grouping.keys.len() + grouping.aggregates.len() + 2, at)?;
+    few_columns(grouping.columns + 2 * grouping.ranked.len(), at)?;
+    let relation = ranked(relation, &mut grouping);
+    few_steps(&relation, at)?;
     let mut distinct = grouping.aggregates.iter().filter(|(_, distinct)| *distinct);
     let relation = match distinct.next() {
         None => {
@@ -145,8 +152,14 @@ pub(super) fn has_aggregates(select: &ast::Select, by: &[ast::OrderByExpr]) -> b
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => aggregates(expr),
         _ => false,
     };
+    let of_window = |window: &ast::NamedWindowDefinition| match &window.1 {
+        ast::NamedWindowExpr::WindowSpec(spec) => of_spec(spec).any(aggregates),
+        ast::NamedWindowExpr::NamedWindow(_) => false,
+    };
     select.having.is_some()
         || select.projection.iter().any(of_item)
+        || select.qualify.as_ref().is_some_and(aggregates)
+        || select.named_window.iter().any(of_window)
         || by.iter().any(|by| aggregates(&by.expr))
 }
 
@@ -162,6 +175,13 @@ fn aggregates(expr: &ast::Expr) -> bool {
         }
     });
     found
+}
+
+/// What a window is made of.
+fn of_spec(spec: &ast::WindowSpec) -> impl Iterator<Item = &ast::Expr> {
+    spec.partition_by
+        .iter()
+        .chain(spec.order_by.iter().map(|by| &by.expr))
 }
 
 /// Calls `visit` with an expression and all that it is made of, as far as aggregates can stand there.
@@ -209,17 +229,21 @@ pub(super) fn each(expr: &ast::Expr, visit: &mut impl FnMut(&ast::Expr)) {
                 .chain(else_result.as_deref())
                 .collect()
         }
-        E::Function(function) => match &function.args {
-            ast::FunctionArguments::List(list) => list
-                .args
-                .iter()
-                .filter_map(|argument| match argument {
-                    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Some(expr),
-                    _ => None,
-                })
-                .collect(),
-            _ => Vec::new(),
-        },
+        E::Function(function) => {
+            let arguments = match &function.args {
+                ast::FunctionArguments::List(list) => &list.args[..],
+                _ => &[],
+            };
+            let arguments = arguments.iter().filter_map(|argument| match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => Some(expr),
+                _ => None,
+            });
+            let over = match &function.over {
+                Some(ast::WindowType::WindowSpec(spec)) => Some(of_spec(spec)),
+                _ => None,
+            };
+            arguments.chain(over.into_iter().flatten()).collect()
+        }
         _ => Vec::new(),
     };
     parts.into_iter().for_each(|part| each(part, visit));

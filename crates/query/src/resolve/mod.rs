@@ -12,6 +12,7 @@ mod number;
 mod operators;
 mod order;
 mod parse;
+mod percentile;
 mod projection;
 mod query;
 mod resolver;
@@ -19,6 +20,7 @@ mod scope;
 mod select;
 mod subquery;
 mod text;
+mod window;
 
 use std::cell::Cell;
 use std::panic::resume_unwind;

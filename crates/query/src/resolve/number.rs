@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
 
 /// Most decimal places of a number.
-const MAX_PLACES: u8 = 30;
+pub(super) const MAX_PLACES: u8 = 30;
 
 impl Context<'_> {
     fn a_number(&mut self, expr: &ast::Expr) -> Result<Expr> {

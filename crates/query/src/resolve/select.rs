@@ -11,6 +11,7 @@ use super::order::{first, numbered, ordered_by};
 use super::resolver::{Named, Resolved, Resolver};
 use super::scope::{means, place, refuse};
 use super::subquery::Subqueries;
+use super::window::{Windows, in_place};
 use crate::error::{Error, Result};
 use crate::expr::Expr;
 use crate::relation::{Order, Relation};
@@ -39,25 +40,41 @@ impl Resolver<'_> {
         // What is made of groups cannot be compared with columns of single rows.
         let around = grouping.is_none().then_some(&scope);
         let subqueries = Subqueries::new(self, named, around);
+        let windows = Windows::new(select, relation.most_rows(self.schema));
         let mut context = Context::grouped(&scope, self.work, grouping.as_mut()).with(Some(&subqueries));
+        let condition = |context: &mut Context<'_>, of: &Option<ast::Expr>| {
+            let condition = of.as_ref().map(|condition| context.condition(condition));
+            condition.transpose()
+        };
+        context.windows = Some(&windows);
         let columns = self.projection(&select.projection, &mut context)?;
-        let having = select
-            .having
-            .as_ref()
-            .map(|having| context.condition(having))
-            .transpose()?;
+        context.windows = None;
+        let having = condition(&mut context, &select.having)?;
+        context.windows = Some(&windows);
+        let qualify = condition(&mut context, &select.qualify)?;
         let mut chosen = chosen(columns, by, &mut context)?;
         if let Some(grouping) = grouping {
             relation = grouped(relation, grouping, place(select.span()))?;
         }
-        let told_of = chosen.columns.iter().map(|(_, column)| column.clone());
-        let (mut relation, placed) = subqueries.joined(relation, told_of.chain(having.clone()).collect())?;
+        let told_of = chosen.columns.iter().map(|(_, column)| column);
+        let exprs = told_of
+            .chain(&having)
+            .chain(&qualify)
+            .cloned()
+            .chain(windows.exprs());
+        let (mut relation, placed) = subqueries.joined(relation, exprs.collect())?;
         let mut placed = placed.into_iter();
-        for ((_, column), placed) in chosen.columns.iter_mut().zip(&mut placed) {
-            *column = placed;
+        let told_of: Vec<Expr> = placed.by_ref().take(chosen.columns.len()).collect();
+        if having.is_some() {
+            relation = relation.filter(placed.next().expect("it was placed"));
         }
-        if let Some(having) = placed.next() {
-            relation = relation.filter(having);
+        let qualify = qualify.map(|_| placed.next().expect("it was placed"));
+        let (mut relation, added) = windows.over(relation, placed)?;
+        for ((_, column), told) in chosen.columns.iter_mut().zip(told_of) {
+            *column = in_place(&told, &added);
+        }
+        if let Some(qualify) = qualify {
+            relation = relation.filter(in_place(&qualify, &added));
         }
         told(select, relation, chosen, limit)
     }
@@ -140,11 +157,6 @@ fn only_what_is_there(select: &ast::Select) -> Result<()> {
         (
             select.prewhere.is_some(),
             "PREWHERE is not supported; write WHERE",
-        ),
-        (select.qualify.is_some(), "QUALIFY is not supported"),
-        (
-            !select.named_window.is_empty(),
-            "window functions are not supported",
         ),
         (
             !select.cluster_by.is_empty() || !select.distribute_by.is_empty() || !select.sort_by.is_empty(),

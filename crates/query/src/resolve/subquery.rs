@@ -18,6 +18,7 @@ use super::group_by::{grouped, has_aggregates};
 use super::literal::meeting;
 use super::resolver::{Named, Resolver};
 use super::scope::{Scope, place};
+use super::window::{WINDOWED, has_windows};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Aggregate, Function, Operation, Relation};
@@ -304,7 +305,7 @@ impl<'a> Subqueries<'a> {
         let Some(mut grouping) = grouping.filter(|grouping| grouping.keys.is_empty()) else {
             return Err(no_value(at));
         };
-        if select.having.is_some() {
+        if select.having.is_some() || select.qualify.is_some() {
             return Err(no_value(at));
         }
         if !compared.unequal.is_empty() {
@@ -394,12 +395,15 @@ fn inner_join(left: Relation, right: Relation, on: Vec<(Expr, Expr)>) -> Relatio
 
 /// The expression where the columns of joined relations come from these places on.
 fn placed(expr: &Expr, columns: &[Expr], firsts: &[usize]) -> Expr {
-    expr.over(&|column| {
-        let place = match column.checked_sub(JOINED) {
-            None => column,
-            Some(joined) => firsts[joined / APART] + joined % APART,
-        };
-        columns[place].clone()
+    expr.placed(&|part| match part.node {
+        Node::Column(column) if column < JOINED => Some(columns[column].clone()),
+        Node::Column(column) if column < WINDOWED => {
+            let joined = column - JOINED;
+            Some(columns[firsts[joined / APART] + joined % APART].clone())
+        }
+        // They come later.
+        Node::Column(_) => Some(part.clone()),
+        _ => None,
     })
 }
 
@@ -415,13 +419,13 @@ fn one_column(mut columns: impl Iterator<Item = Expr>, at: Option<Place>) -> Res
     }
 }
 
-/// Whether SELECT makes something of groups.
+/// Whether SELECT makes something of groups, or of the rows around each.
 fn is_grouped(select: &ast::Select) -> bool {
     let keys = match &select.group_by {
         ast::GroupByExpr::Expressions(keys, _) => !keys.is_empty(),
         ast::GroupByExpr::All(_) => true,
     };
-    keys || has_aggregates(select, &[])
+    keys || has_aggregates(select, &[]) || has_windows(select)
 }
 
 impl Grouping {

@@ -69,16 +69,23 @@ impl Cell {
 }
 
 impl Cell {
-    /// The column that a part of a key was made of, ascending and with nulls first: the inverse of [`Cell::key`].
-    pub(crate) fn from_key(key: &Bits, from: &mut u32, of: &Cell, kind: ValueKind) -> Cell {
-        let mut take = |width: u32| {
+    /// The column that a part of a key was made of: the inverse of [`Cell::key`].
+    pub(crate) fn from_key(
+        key: &Bits,
+        from: &mut u32,
+        (of, kind): (&Cell, ValueKind),
+        descending: bool,
+        nulls_first: bool,
+    ) -> Cell {
+        let mut take = |width: u32, inverted: bool| {
             *from += width;
-            key.part(*from - width, width)
+            let part = key.part(*from - width, width);
+            if inverted { part.not() } else { part }
         };
-        let value = ordered(&take(of.value.width()), kind);
+        let value = ordered(&take(of.value.width(), descending), kind);
         Cell {
             value,
-            null: of.null.as_ref().map(|_| take(1).not()),
+            null: of.null.as_ref().map(|_| take(1, nulls_first)),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::relation::Function;
 
 /// What is made of the values of one function, as it is put together.
 #[derive(Clone)]
-struct Accumulated {
+pub(super) struct Accumulated {
     function: Function,
     /// A sum or count, or a key that orders as the value does.
     value: Bits,
@@ -22,11 +22,11 @@ struct Accumulated {
 }
 
 impl Accumulated {
-    fn parts(&self) -> impl Iterator<Item = &Bits> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Bits> {
         std::iter::once(&self.value).chain(&self.some)
     }
 
-    fn next(&self, record: &Bits, from: &mut u32) -> Accumulated {
+    pub(super) fn next(&self, record: &Bits, from: &mut u32) -> Accumulated {
         let mut take = |width: u32| {
             *from += width;
             record.part(*from - width, width)
@@ -66,7 +66,7 @@ impl Accumulated {
     }
 
     /// Of each row, put together.
-    fn total(&self) -> Accumulated {
+    pub(super) fn total(&self) -> Accumulated {
         if self.adds() {
             let lanes = self.value.lanes();
             // Sums get wider as they grow.
@@ -112,7 +112,7 @@ impl Accumulated {
     }
 
     /// Whether a sum does not fit `kind`; nothing if its bounds say that it does.
-    fn overflows(&self, kind: ValueKind) -> Option<Bits> {
+    pub(super) fn overflows(&self, kind: ValueKind) -> Option<Bits> {
         let (own, width) = (self.value.width(), kind.width());
         let unbounded = |(least, most)| least == i128::MIN || most == i128::MAX;
         let signed = self.kind.is_signed();
@@ -123,7 +123,7 @@ impl Accumulated {
     }
 
     /// The column of an answer of this kind.
-    fn cell(&self, kind: ValueKind, nullable: bool) -> Cell {
+    pub(super) fn cell(&self, kind: ValueKind, nullable: bool) -> Cell {
         let value = match self.function {
             Function::Rows | Function::Count => self.value.resized(kind.width(), false),
             Function::Sum => self.value.resized(kind.width(), self.kind.is_signed()),
@@ -143,13 +143,14 @@ fn bits_for(count: usize) -> u32 {
 }
 
 impl<'a> Executor<'a> {
-    /// Groups `rows`, whose columns are of `kinds`, by the first `keys`.
+    /// Groups `rows`, whose columns are of `kinds`, by the first `keys`. Those with the same keys may be `side_by_side` already.
     pub(super) fn grouped(
         &mut self,
         rows: Rows,
         (kinds, physical): (&[ValueKind], &Physical),
         keys: usize,
         functions: &[Function],
+        side_by_side: bool,
     ) -> Rows {
         let live = rows.live.filling(rows.count);
         let cells: Vec<Cell> = rows.columns.iter().map(|cell| cell.filling(rows.count)).collect();
@@ -179,14 +180,19 @@ impl<'a> Executor<'a> {
             .zip(functions)
             .flat_map(|(cell, function)| carried(cell, *function))
             .collect();
-        let record = Bits::join(&[&[&key], carried.as_slice()].concat()).sorted(width);
+        let record = Bits::join(&[&[&key], carried.as_slice()].concat());
+        let record = if side_by_side {
+            record
+        } else {
+            record.sorted(width)
+        };
         let key = record.part(0, width);
         let live = record.part(width - 1, 1).not();
         let mut from = 0;
         let mut result: Vec<Cell> = cells[..keys]
             .iter()
             .zip(kinds)
-            .map(|(cell, kind)| Cell::from_key(&key, &mut from, cell, *kind))
+            .map(|(cell, kind)| Cell::from_key(&key, &mut from, (cell, *kind), false, true))
             .collect();
         let mut from = width;
         let sorted: Vec<Cell> = values
@@ -234,21 +240,11 @@ impl<'a> Executor<'a> {
         if all.is_empty() {
             return vec![None; made.len()];
         }
-        let joined =
-            |made: &[Accumulated]| Bits::join(&made.iter().flat_map(Accumulated::parts).collect::<Vec<_>>());
-        let scanned = joined(&all).scanned(starts, |earlier, later| {
-            let (mut one, mut two) = (0, 0);
-            let both: Vec<Accumulated> = all
-                .iter()
-                .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
-                .collect();
-            joined(&both)
-        });
-        let mut from = 0;
+        let mut totals = scanned(&all, starts).into_iter();
         let mut cells = Vec::new();
         for (made, info) in made.iter().zip(columns) {
-            cells.push(made.as_ref().map(|made| {
-                let total = made.next(&scanned, &mut from);
+            let total = made.as_ref().and_then(|_| totals.next());
+            cells.push(total.map(|total| {
                 let over = total.overflows(info.kind);
                 self.failures.extend(over.map(|over| any(&over.and(live))));
                 total.cell(info.kind, info.nullable)
@@ -319,6 +315,22 @@ fn differ(sorted: &[Cell], functions: &[Function], starts: &Bits, live: &Bits) -
     Some(any(&changes.and(&starts.not()).and(live)))
 }
 
+/// What is made of the rows of a segment up to each; segments begin where `starts` says.
+pub(super) fn scanned(made: &[Accumulated], starts: &Bits) -> Vec<Accumulated> {
+    let joined =
+        |made: &[Accumulated]| Bits::join(&made.iter().flat_map(Accumulated::parts).collect::<Vec<_>>());
+    let scanned = joined(made).scanned(starts, |earlier, later| {
+        let (mut one, mut two) = (0, 0);
+        let both: Vec<Accumulated> = made
+            .iter()
+            .map(|made| made.next(earlier, &mut one).with(&made.next(later, &mut two)))
+            .collect();
+        joined(&both)
+    });
+    let mut from = 0;
+    made.iter().map(|made| made.next(&scanned, &mut from)).collect()
+}
+
 /// What of a column a function needs of each row.
 fn carried(cell: &Cell, function: Function) -> Vec<&Bits> {
     match function {
@@ -349,7 +361,13 @@ fn again(record: &Bits, from: &mut u32, cell: &Cell, function: Function) -> Cell
 }
 
 /// What a function makes of each of `count` rows.
-fn made(cell: &Cell, live: &Bits, function: Function, kind: ValueKind, count: usize) -> Accumulated {
+pub(super) fn made(
+    cell: &Cell,
+    live: &Bits,
+    function: Function,
+    kind: ValueKind,
+    count: usize,
+) -> Accumulated {
     let there = match cell.present() {
         Some(present) => live.and(&present),
         None => live.clone(),

@@ -7,6 +7,7 @@ mod group;
 mod join;
 mod source;
 pub(crate) mod upload;
+mod window;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,6 +19,7 @@ use self::cell::{Cell, any, number};
 use self::expr::Evaluator;
 use crate::expr::{Expr, ValueKind};
 use crate::plan::physical::{Ordered, Physical, Step};
+use crate::relation::Function;
 use crate::segment::Segments;
 
 /// Secret rows.
@@ -55,7 +57,9 @@ impl<'a> Executor<'a> {
                     return self.all_together(input, &kinds, functions, physical);
                 }
                 let rows = self.rows(input);
-                self.grouped(rows, (&kinds, physical), *keys, functions)
+                let same = functions.iter().filter(|function| **function == Function::Same);
+                let side_by_side = input.is_in_groups(keys + same.count());
+                self.grouped(rows, (&kinds, physical), *keys, functions, side_by_side)
             }
             Step::First {
                 input,
@@ -64,6 +68,10 @@ impl<'a> Executor<'a> {
             } => {
                 let rows = self.rows(input);
                 self.first(rows, input, order, kept)
+            }
+            Step::Window { input, window } => {
+                let rows = self.rows(input);
+                self.windowed(rows, input, window, physical)
             }
             _ => {
                 let source = self.source(physical);

@@ -91,10 +91,12 @@ impl<'a> Executor<'a> {
                 lookup: self.rows(&join.lookup),
                 outer: join.outer,
             },
-            Step::Join(_) | Step::Group { .. } | Step::First { .. } => RowSource::Whole {
-                rows: self.rows(physical),
-                taken: 0,
-            },
+            Step::Join(_) | Step::Group { .. } | Step::First { .. } | Step::Window { .. } => {
+                RowSource::Whole {
+                    rows: self.rows(physical),
+                    taken: 0,
+                }
+            }
             Step::Scan { .. } => unreachable!("a table has an owner"),
         }
     }

@@ -13,7 +13,7 @@ use cenote_session::Demand;
 use cenote_three::Three;
 
 use crate::common::{outcome, party};
-use crate::differential::{Case, number};
+use crate::differential::{Case, number, small_windows};
 
 /// Queries on each protocol in a run that is not told how many.
 const FEW: usize = 12;
@@ -39,7 +39,11 @@ fn run<P: Protocol>(protocol: &P) {
     };
     let is_small = |query: &Query| query.tally(Abilities::default()).unwrap().and_gates <= most;
     let cases = cases(parties).filter(|(_, _, query)| is_small(query));
-    let cases: Vec<_> = cases.take(count).collect();
+    let windows = small_windows(parties).into_iter().map(|case| {
+        let query = case.world.plan(&case.asked.ours).expect("it is planned");
+        (0, case, query)
+    });
+    let cases: Vec<_> = cases.take(count).chain(windows).collect();
     for cases in cases.chunks(TOGETHER) {
         let demand = cases.iter().fold(Demand::new(), |demand, (_, _, query)| {
             let one = query.tally(Abilities::default()).unwrap().demand();

@@ -8,4 +8,6 @@ mod keys;
 mod listed;
 mod moments;
 mod numbers;
+mod percentiles;
 mod subqueries;
+mod windows;

@@ -8,6 +8,7 @@ mod functions;
 mod queries;
 mod random;
 mod tables;
+mod windows;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -24,6 +25,7 @@ use self::queries::{Asked, Queries};
 pub(crate) use self::random::Random;
 pub(crate) use self::tables::in_sqlite;
 use self::tables::world;
+pub(crate) use self::windows::small as small_windows;
 use crate::common::{Outcome, World, rows};
 
 /// Queries in a run that is not told how many.
@@ -235,8 +237,10 @@ fn queries_take_all_steps() {
         ("the first", 100),
         ("compute", 300),
         ("keep rows where", 300),
+        ("for each row", 100),
+        ("for each row among rows with the same", 50),
     ];
-    let mut counts = [0; 12];
+    let mut counts = [0; 14];
     for seed in 0..1500 {
         let case = Case::new(seed);
         let Ok(query) = Query::new(&case.asked.ours, case.world.schema.clone()) else {

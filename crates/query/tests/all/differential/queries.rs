@@ -266,6 +266,11 @@ impl<'a> Queries<'a> {
                     (column.sql, column.most)
                 }
                 None if self.random.chance(10) => (self.over(&scope).quotient(1), None),
+                None if self.random.chance(25)
+                    && let Some(window) = self.window(&scope) =>
+                {
+                    (window, None)
+                }
                 None => (self.over(&scope).any(2), None),
             };
             columns.push(Column {
@@ -329,15 +334,7 @@ impl<'a> Queries<'a> {
         for at in 0..count {
             let (sql, most) = match wanted {
                 Some(sorts) => (self.over(&made).of(sorts[at], 1), None),
-                None if self.random.chance(75) => {
-                    let at = if at < made.len() {
-                        at
-                    } else {
-                        self.random.below(made.len())
-                    };
-                    (made[at].clone(), (at == 0 && keys.len() == 1).then_some(1))
-                }
-                None => (self.over(&made).any(1), None),
+                None => self.of_group(&made, keys.len(), at),
             };
             columns.push(Column {
                 sql,
@@ -382,6 +379,22 @@ impl<'a> Queries<'a> {
         }
         let part = Part::new("select", columns, [&ours, &lite], [&from_ours, &from_lite], true);
         (part, made.into_iter().filter(|made| made.exact).collect())
+    }
+
+    /// The column `at` of groups by so many of the columns that are `made`, and how often a value comes in it.
+    fn of_group(&mut self, made: &[Sql], keys: usize, at: usize) -> (Sql, Option<usize>) {
+        if self.random.chance(75) {
+            let at = if at < made.len() {
+                at
+            } else {
+                self.random.below(made.len())
+            };
+            return (made[at].clone(), (at == 0 && keys == 1).then_some(1));
+        }
+        let window = (keys > 0 && self.random.chance(40))
+            .then(|| self.window(made))
+            .flatten();
+        (window.unwrap_or_else(|| self.over(made).any(1)), None)
     }
 
     pub(super) fn aggregate(&mut self, scope: &[Sql]) -> Sql {

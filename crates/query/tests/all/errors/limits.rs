@@ -72,6 +72,24 @@ fn depth() {
     assert_eq!(world.ask(&format!("select x{} from a", " + 1".repeat(90))), "92");
 }
 
+/// Each order of a window is a step.
+#[test]
+fn windows() {
+    let windows = |count: usize| {
+        let window = |at| format!("rank() over (order by x + {at})");
+        format!(
+            "select {} from a",
+            (0..count).map(window).collect::<Vec<_>>().join(", ")
+        )
+    };
+    let steps = "it takes more than 100 steps one after the other; use fewer subqueries and windows";
+    refused(&windows(100), steps);
+    let medians: Vec<String> = (0..100).map(|at| format!("median(x + {at})")).collect();
+    refused(&format!("select {} from a", medians.join(", ")), steps);
+    let world = world();
+    assert_eq!(world.ask(&windows(40)), vec!["1"; 40].join(" "));
+}
+
 /// Parts that are written once and computed again and again.
 #[test]
 fn size() {

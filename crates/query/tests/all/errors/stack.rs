@@ -166,6 +166,25 @@ const WAYS: &[Way] = &[
             ") over (order by x)".repeat(n)
         )
     }),
+    ("windows one after the other", |n| {
+        let window = |at| format!("sum(x) over (order by x + {at})");
+        format!(
+            "select {} from a",
+            (0..n).map(window).collect::<Vec<_>>().join(", ")
+        )
+    }),
+    ("named windows", |n| {
+        let window = |at| format!(", w{} as (w{at})", at + 1);
+        let windows: String = (0..n).map(window).collect();
+        format!("select sum(x) over w{n} from a window w0 as (order by x){windows}")
+    }),
+    ("medians", |n| {
+        let median = |at| format!("median(x + {at})");
+        format!(
+            "select {} from a",
+            (0..n).map(median).collect::<Vec<_>>().join(", ")
+        )
+    }),
     ("filters", |n| {
         format!(
             "select {}p{} from a",
