@@ -2,9 +2,10 @@
 
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use super::expression::{Context, at};
+use super::expression::{Context, Grouping, at};
 use super::moment::{last_day, to_date, unit_name};
 use super::scope::refuse;
+use super::statistics::is_statistic;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Aggregate, Function};
@@ -18,6 +19,12 @@ impl Context<'_> {
             filter: function.filter.as_deref(),
             distinct: is_distinct(function),
         };
+        if let Some(statistic) = self.statistic(whole, &name, &arguments, values)? {
+            return Ok(statistic);
+        }
+        if name == "GROUPING" {
+            return self.grouping_of(whole, &arguments);
+        }
         let aggregate = match (name.as_str(), arguments.as_slice()) {
             ("COUNT", [None]) if !values.distinct => Some(Function::Rows),
             ("COUNT", [Some(_)]) => Some(Function::Count),
@@ -169,11 +176,8 @@ impl Context<'_> {
         of: Option<&ast::Expr>,
         values: Values<'_>,
     ) -> Result<Expr> {
+        self.groups(at)?;
         let mut plain = self.plain();
-        let Some(grouping) = &mut self.grouping else {
-            let what = "aggregates such as SUM and COUNT can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
-            return Err(Error::query(at, what));
-        };
         let of = match of {
             None => Expr::bool(true),
             Some(of) => plain.expression(of)?,
@@ -200,29 +204,42 @@ impl Context<'_> {
                 }
             }
         };
-        // What is never null is counted as rows.
-        let function = match function {
-            Function::Count if !of.nullable && !distinct => Function::Rows,
-            function => function,
-        };
-        let of = if function == Function::Rows {
-            Expr::bool(true)
-        } else {
-            of
-        };
-        Ok(grouping.add(Aggregate { function, of }, distinct))
+        Ok(self.groups(at)?.add(as_rows(function, of, distinct), distinct))
+    }
+
+    /// An aggregate of an expression of each row.
+    pub(super) fn made(&mut self, at: Option<Place>, function: Function, of: Expr) -> Result<Expr> {
+        Ok(self.groups(at)?.add(as_rows(function, of, false), false))
+    }
+
+    /// What is grouped, where aggregates may stand.
+    fn groups(&mut self, at: Option<Place>) -> Result<&mut Grouping> {
+        self.grouping.as_deref_mut().ok_or_else(|| {
+            let what = "aggregates such as SUM and COUNT can be used in SELECT, HAVING and ORDER BY only, and not inside one another";
+            Error::query(at, what)
+        })
+    }
+}
+
+/// An aggregate, where what is never null is counted as rows.
+fn as_rows(function: Function, of: Expr, distinct: bool) -> Aggregate {
+    match function {
+        Function::Count if !of.nullable && !distinct => Aggregate::rows(),
+        Function::Rows => Aggregate::rows(),
+        function => Aggregate { function, of },
     }
 }
 
 /// The aggregates that there are.
-const AGGREGATES: &str = "COUNT, SUM, MIN, MAX, AVG, ANY_VALUE, BOOL_AND and BOOL_OR";
+const AGGREGATES: &str = "COUNT, SUM, MIN, MAX, AVG, STDDEV, VARIANCE and others that docs/sql.md lists";
 
 /// Whether a function is an aggregate.
 pub(super) fn is_aggregate(name: &str) -> bool {
-    matches!(
+    let is_plain = matches!(
         name,
         "COUNT" | "SUM" | "MIN" | "MAX" | "AVG" | "ANY_VALUE" | "BOOL_AND" | "BOOL_OR" | "EVERY"
-    )
+    );
+    is_plain || is_statistic(name)
 }
 
 /// What is said of a function that there is not.
@@ -236,21 +253,21 @@ fn no_function(name: &str) -> String {
         "REGEXP_MATCHES" | "REGEXP_LIKE" | "REGEXP_REPLACE" | "REGEXP_EXTRACT" => {
             format!("{name} is not supported; use LIKE, REPLACE, POSITION or SUBSTRING")
         }
-        "MEDIAN" | "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" | "STDDEV" | "VARIANCE" => {
+        "MEDIAN" | "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" => {
             format!("{name} is not supported; the aggregates are {AGGREGATES}")
         }
-        "SQRT" | "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
+        "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
         _ => format!("there is no function {name} with these arguments; docs/sql.md lists the functions"),
     }
 }
 
 /// Which values an aggregate is of.
 #[derive(Clone, Copy)]
-struct Values<'a> {
+pub(super) struct Values<'a> {
     /// Those of rows for which this holds.
-    filter: Option<&'a ast::Expr>,
+    pub(super) filter: Option<&'a ast::Expr>,
     /// Whether each is taken once.
-    distinct: bool,
+    pub(super) distinct: bool,
 }
 
 /// Whether a function takes each value once.

@@ -4,6 +4,7 @@ mod expression;
 mod from;
 mod function;
 mod group_by;
+mod grouping_sets;
 mod interval;
 mod left_join;
 mod literal;
@@ -17,6 +18,7 @@ mod query;
 mod resolver;
 mod scope;
 mod select;
+mod statistics;
 mod subquery;
 mod text;
 

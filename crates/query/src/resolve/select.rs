@@ -48,7 +48,7 @@ impl Resolver<'_> {
             .transpose()?;
         let mut chosen = chosen(columns, by, &mut context)?;
         if let Some(grouping) = grouping {
-            relation = grouped(relation, grouping, place(select.span()))?;
+            relation = grouped(relation, grouping, (self.work, place(select.span())))?;
         }
         let told_of = chosen.columns.iter().map(|(_, column)| column.clone());
         let (mut relation, placed) = subqueries.joined(relation, told_of.chain(having.clone()).collect())?;

@@ -50,7 +50,7 @@ fn worlds() -> [World; 3] {
     ]
 }
 
-const QUERIES: [&str; 9] = [
+const QUERIES: [&str; 10] = [
     "select a.id, x + z from a join c using (id) where x > 0",
     "select a.id, y from a join b using (id) where y > 5 or x < 0",
     "select s, y from a left join b on a.id = b.id and b.y <> 6",
@@ -60,6 +60,7 @@ const QUERIES: [&str; 9] = [
     "select c.id, w + z from c join d using (id) where w > 1 and z > 0",
     "select id from a union select id from c union select id from b where y > 0",
     "select case when w > 1 then x / w else x end from a join d using (id) where s like 'a%'",
+    "select s, grouping(s), stddev(x), corr(x, y) from a join b using (id) group by rollup(s)",
 ];
 
 /// Runs a query over channels that record what each party sends: for each party, and each of its channels.

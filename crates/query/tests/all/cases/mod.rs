@@ -3,9 +3,11 @@
 mod clauses;
 mod expressions;
 mod functions;
+mod grouping_sets;
 mod joins;
 mod keys;
 mod listed;
 mod moments;
 mod numbers;
+mod statistics;
 mod subqueries;

@@ -4,6 +4,7 @@ use cenote_net::PartyId;
 
 use super::expressions::{Expressions, Sort, Sql};
 use super::random::Random;
+use super::statistics::Rolled;
 use crate::common::World;
 
 /// A column that can be named.
@@ -294,13 +295,7 @@ impl<'a> Queries<'a> {
         )
     }
 
-    fn grouped(
-        &mut self,
-        (from_ours, from_lite): (String, String),
-        scope: &[Sql],
-        wanted: Option<&[Sort]>,
-        top: bool,
-    ) -> (Part, Vec<Sql>) {
+    fn keys(&mut self, scope: &[Sql]) -> Vec<Sql> {
         let mut keys: Vec<Sql> = Vec::new();
         if self.random.chance(80) {
             for _ in 0..1 + self.random.below(2) {
@@ -319,7 +314,20 @@ impl<'a> Queries<'a> {
                 }
             }
         }
-        let mut made: Vec<Sql> = keys.clone();
+        keys
+    }
+
+    fn grouped(
+        &mut self,
+        (from_ours, from_lite): (String, String),
+        scope: &[Sql],
+        wanted: Option<&[Sort]>,
+        top: bool,
+    ) -> (Part, Vec<Sql>) {
+        let keys = self.keys(scope);
+        let rolled = wanted.is_none() && !top && self.random.chance(15) && Rolled::is_of(&keys, scope);
+        let rolled = rolled.then(|| Rolled::new(self.random.chance(50), &keys));
+        let mut made: Vec<Sql> = rolled.as_ref().map_or_else(|| keys.clone(), Rolled::marked);
         for _ in 0..1 + self.random.below(3) {
             let aggregate = self.aggregate(scope);
             made.push(aggregate);
@@ -335,7 +343,8 @@ impl<'a> Queries<'a> {
                     } else {
                         self.random.below(made.len())
                     };
-                    (made[at].clone(), (at == 0 && keys.len() == 1).then_some(1))
+                    let once = at == 0 && keys.len() == 1 && rolled.is_none();
+                    (made[at].clone(), once.then_some(1))
                 }
                 None => (self.over(&made).any(1), None),
             };
@@ -360,12 +369,23 @@ impl<'a> Queries<'a> {
         }
         // SQLite wants an aggregate to see that there are no keys.
         let has = |column: &Column| {
-            ["count(", "sum(", "min(", "max(", "avg("]
+            ["count(", "sum(", "min(", "max(", "avg(", "var", "stddev", "corr("]
                 .iter()
                 .any(|name| column.sql.ours.contains(name))
         };
-        if keys.is_empty() && !columns.iter().any(has) {
+        let has_any = columns.iter().any(has);
+        if !has_any && rolled.is_some() {
+            columns.push(Column {
+                sql: Sql::new(Sort::Int, "count(*)", "count(*)").sized(2000.0),
+                name: self.name("c"),
+                most: None,
+            });
+        }
+        if keys.is_empty() && !has_any {
             return self.grouped((from_ours, from_lite), scope, wanted, top);
+        }
+        if let Some(rolled) = rolled {
+            return (rolled.part(columns, [&from_ours, &from_lite], having), Vec::new());
         }
         let least = if top { self.min_group } else { 0 };
         let all: Vec<&str> = having.iter().map(|[ours, _]| ours.as_str()).collect();
@@ -386,7 +406,8 @@ impl<'a> Queries<'a> {
 
     pub(super) fn aggregate(&mut self, scope: &[Sql]) -> Sql {
         let number = self.random.pick(&[Sort::Int, Sort::Decimal(2)]);
-        match self.random.below(8) {
+        match self.random.below(9) {
+            8 => self.statistic(scope),
             0 | 1 => Sql::new(Sort::Int, "count(*)", "count(*)").sized(2000.0),
             2 => {
                 let of = self.over(scope).any(1);
