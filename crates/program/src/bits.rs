@@ -9,6 +9,7 @@ use cenote_session::Parties;
 
 use crate::error::Result;
 use crate::op::Op;
+use crate::root::{root, root_width};
 use crate::session::Session;
 use crate::table::{self, Lookup, Matched};
 use crate::value::Value;
@@ -132,6 +133,13 @@ impl Bits {
         let width = self.width();
         let both = self.with(divisor, Op::Divide { signed }, 2 * width);
         (both.part(0, width), both.part(width, width))
+    }
+
+    /// The square root of an unsigned number, rounded down, in half as many bits.
+    #[must_use]
+    pub fn root(&self) -> Self {
+        let width = self.width();
+        Bits(Value::apply(root(width), &[&self.0], root_width(width)))
     }
 
     /// Whether this is less.

@@ -34,6 +34,7 @@ pub mod memory;
 mod node;
 mod op;
 mod random;
+mod root;
 mod secret;
 mod segment;
 mod session;

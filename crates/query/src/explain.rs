@@ -331,6 +331,7 @@ fn told(expr: &Expr, names: &[String]) -> String {
         Node::Null => "NULL".into(),
         Node::As(part) | Node::Within(part) | Node::Listed(part, _) => of(part),
         Node::Call(call, _, parts) => call.told(&parts.iter().map(of).collect::<Vec<_>>()),
+        Node::Formula(formula, parts) => formula.told(&parts.iter().map(of).collect::<Vec<_>>()),
         Node::Arithmetic(operation, x, y) => {
             let sign = match operation {
                 Arithmetic::Add => "+",

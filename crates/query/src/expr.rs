@@ -4,10 +4,12 @@
 //! needs. Nothing wraps: what does not fit 128 bits is an overflow, and so is a division by zero.
 
 mod bounds;
+mod gates;
 
 pub(crate) use self::bounds::may_fail;
 use self::bounds::result;
 use crate::call::{Call, Named};
+use crate::formula::Formula;
 pub(crate) use crate::kind::ValueKind;
 use crate::kind::{scaled, scaled_exactly};
 use crate::listed::List;
@@ -60,6 +62,7 @@ pub(crate) enum Node {
     Listed(Box<Expr>, List),
     /// A function that parties rather compute of their own columns.
     Call(Call, Named, Vec<Expr>),
+    Formula(Formula, Vec<Expr>),
 }
 
 /// An expression over the columns of a row.
@@ -79,6 +82,7 @@ impl Node {
             Node::As(x) => Node::As(part(x)),
             Node::Within(x) => Node::Within(part(x)),
             Node::Call(call, named, parts) => Node::Call(*call, *named, parts.iter().map(of).collect()),
+            Node::Formula(formula, parts) => Node::Formula(*formula, parts.iter().map(of).collect()),
             Node::Not(x) => Node::Not(part(x)),
             Node::IsNull(x) => Node::IsNull(part(x)),
             Node::StartsWith(x, prefix) => Node::StartsWith(part(x), prefix.clone()),
@@ -337,7 +341,7 @@ impl Expr {
             Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => Vec::new(),
             Node::As(x) | Node::Within(x) | Node::Not(x) | Node::IsNull(x) => vec![x],
             Node::StartsWith(x, _) | Node::Listed(x, _) => vec![x],
-            Node::Call(.., parts) => parts.iter().collect(),
+            Node::Call(.., parts) | Node::Formula(_, parts) => parts.iter().collect(),
             Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
                 vec![x, y]
             }
@@ -364,29 +368,6 @@ impl Expr {
                 all
             }
         }
-    }
-
-    /// About how many gates a circuit for it has.
-    pub(crate) fn gates(&self) -> u64 {
-        let width = |expr: &Expr| u64::from(expr.kind.width());
-        let own = match &self.node {
-            Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => 0,
-            // Three divisions, of fewer and fewer bits.
-            Node::Call(..) => 3000,
-            Node::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, ..) => width(self),
-            Node::Arithmetic(Arithmetic::Multiply, x, y) => width(x).max(width(y)).pow(2),
-            Node::Arithmetic(Arithmetic::Divide { .. } | Arithmetic::Remainder, x, y) => {
-                2 * width(x).max(width(y)).pow(2)
-            }
-            Node::As(x) if x.kind.scale() != self.kind.scale() => width(self).pow(2),
-            Node::Compare(_, x, y) => width(x).max(width(y)),
-            Node::Listed(x, list) => list.values().len() as u64 * (width(x) + width(self)),
-            _ => width(self),
-        };
-        self.parts()
-            .into_iter()
-            .map(Expr::gates)
-            .fold(own, u64::saturating_add)
     }
 
     /// Calls `each` with every column that it reads.
@@ -427,6 +408,7 @@ impl Expr {
             Node::As(x) | Node::Within(x) | Node::Not(x) => x.nullable,
             Node::StartsWith(x, _) | Node::Listed(x, _) => x.nullable,
             Node::Call(.., parts) => parts.iter().any(|part| part.nullable),
+            Node::Formula(formula, parts) => formula.may_be_null() || parts.iter().any(|part| part.nullable),
             Node::Arithmetic(_, x, y) | Node::Compare(_, x, y) | Node::And(x, y) | Node::Or(x, y) => {
                 x.nullable || y.nullable
             }
@@ -468,6 +450,7 @@ impl Expr {
             }
             Node::Within(x) => !self.kind.holds(x.kind),
             Node::Call(call, _, parts) => call.may_fail(&kinds(parts)),
+            Node::Formula(formula, parts) => formula.may_fail(&kinds(parts)),
             _ => false,
         }
     }

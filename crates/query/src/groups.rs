@@ -54,6 +54,10 @@ pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
             *relation = filtered.project(columns);
             Ok(())
         }
+        Operation::Union(_) => Err(Error::query(
+            at,
+            "the job sets `min_group`, and totals beside groups, as ROLLUP and UNION give them, would tell of groups that are left out; ask for one grouping",
+        )),
         _ => Err(Error::query(
             at,
             "the job sets `min_group`, so the answer must be made of groups, without subqueries beside them; use GROUP BY, or SUM, COUNT, MIN, MAX or AVG",

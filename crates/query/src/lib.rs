@@ -7,6 +7,7 @@ mod error;
 mod explain;
 mod expr;
 mod flow;
+mod formula;
 mod groups;
 mod kind;
 mod listed;

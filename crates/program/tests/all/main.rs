@@ -9,6 +9,7 @@ mod memory;
 mod misuse;
 mod opened;
 mod operators;
+mod roots;
 mod rows;
 mod same_rows;
 mod tables;

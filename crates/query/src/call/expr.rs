@@ -26,7 +26,9 @@ impl Expr {
 
     /// The value of a function of constants, which are the same in all rows.
     pub(crate) fn settled(self) -> Self {
-        if !matches!(self.node, Node::Call(..) | Node::Within(_)) || !self.has_no_columns() {
+        if !matches!(self.node, Node::Call(..) | Node::Formula(..) | Node::Within(_))
+            || !self.has_no_columns()
+        {
             return self;
         }
         // What fails does so where it is needed.
@@ -56,7 +58,8 @@ impl Expr {
     /// Whether arithmetic in it may overflow or divide by zero: a condition may guard against that. A date that leaves the calendar, and a text
     /// that gets too long, do not count.
     pub(crate) fn is_fragile(&self) -> bool {
-        let own = matches!(self.node, Node::Arithmetic(..) | Node::As(_)) && self.fails_itself();
+        let own = matches!(self.node, Node::Arithmetic(..) | Node::Formula(..) | Node::As(_))
+            && self.fails_itself();
         own || self.parts().into_iter().any(Expr::is_fragile)
     }
 

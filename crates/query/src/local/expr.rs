@@ -49,6 +49,7 @@ impl Input<'_> {
             Node::As(part) => self.converted(part, expr.kind),
             Node::Within(part) => self.within(part, expr.kind),
             Node::Call(call, _, parts) => self.called(*call, parts, expr.kind),
+            Node::Formula(formula, parts) => self.formula(*formula, parts, expr.kind),
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, x, y),
             Node::Compare(comparison, x, y) => compared(*comparison, &self.evaluate(x)?, &self.evaluate(y)?),
             Node::And(x, y) => self.both(x, y, false, |x, y| match (x, y) {
@@ -295,7 +296,7 @@ fn canonical(mut truth: Vec<i128>, nulls: Option<Vec<bool>>) -> Column {
     }
 }
 
-fn numbers(column: &Column) -> &[i128] {
+pub(super) fn numbers(column: &Column) -> &[i128] {
     match &column.values {
         Values::Numbers(numbers) => numbers,
         Values::Text(..) => &[],

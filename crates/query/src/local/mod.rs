@@ -4,8 +4,10 @@ mod call;
 mod check;
 pub(crate) mod column;
 mod expr;
+mod formula;
 mod group;
 mod rows;
+mod wide;
 mod window;
 
 use std::cmp::Ordering;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::combine::union;
+use super::moments::Moments;
 use super::physical::{Column, Physical, Step, values};
 use crate::error::{Place, Result};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, may_fail};
@@ -12,7 +13,7 @@ use crate::relation::Function;
 pub(super) fn grouped_by(
     input: Physical,
     keys: usize,
-    functions: &[Function],
+    (functions, moments): (&[Function], &Moments),
     grouped: bool,
     at: Option<Place>,
 ) -> Result<Physical> {
@@ -23,7 +24,7 @@ pub(super) fn grouped_by(
                 .iter()
                 .cloned()
                 .map(|part| match part.owner {
-                    Some(_) => own_groups(part, keys, functions, grouped),
+                    Some(_) => own_groups(part, keys, (functions, moments), grouped),
                     None => in_parts(part, keys, functions),
                 })
                 .collect();
@@ -77,7 +78,12 @@ fn by_independent(input: Physical, keys: usize, functions: &[Function]) -> Physi
 
 /// The groups that a party makes of its own rows, of which it is verified that rows could give them: without that, it could add groups that cancel
 /// those of others, or make small groups seem large.
-fn own_groups(part: Physical, keys: usize, functions: &[Function], grouped: bool) -> Physical {
+fn own_groups(
+    part: Physical,
+    keys: usize,
+    (functions, moments): (&[Function], &Moments),
+    grouped: bool,
+) -> Physical {
     let most = part.rows;
     let values = part.columns[keys..].to_vec();
     let (mut functions, mut exprs) = (functions.to_vec(), part.all());
@@ -91,15 +97,17 @@ fn own_groups(part: Physical, keys: usize, functions: &[Function], grouped: bool
     let groups = group(part.project(exprs), keys, &functions, grouped).shared(&[]);
     let all = groups.all();
     let count = &all[keys + rows_at];
+    let made = &all[keys..];
     let less = |x: Expr, y: Expr| Expr::compare(Comparison::Less, x, y).expect("both are numbers");
     let mut conditions = Vec::new();
     if grouped {
         conditions.push(less(count.clone(), Expr::number(1, 0)).not());
     }
-    for ((function, value), total) in functions.iter().zip(&values).zip(&all[keys..]) {
+    for (at, ((function, value), total)) in functions.iter().zip(&values).zip(made).enumerate() {
         match (function, value.kind) {
             (Function::Count, _) => conditions.push(less(count.clone(), total.clone()).not()),
             (Function::Sum, ValueKind::Number { least, most, scale }) => {
+                let count = moments.count(at, made, count).unwrap_or(count);
                 let bound = |of: i128| {
                     let of = Expr::number(of, scale);
                     let fits = !may_fail(Arithmetic::Multiply, count.kind, of.kind);
@@ -117,6 +125,7 @@ fn own_groups(part: Physical, keys: usize, functions: &[Function], grouped: bool
             _ => (),
         }
     }
+    conditions.extend(moments.conditions(made, count));
     let told = all[..told].to_vec();
     Physical {
         columns: groups.columns.clone(),

@@ -9,6 +9,7 @@ mod filter;
 mod group;
 mod inner;
 mod left;
+mod moments;
 mod order;
 mod paired;
 pub(crate) mod physical;
@@ -18,6 +19,7 @@ pub(crate) mod window;
 
 use self::combine::{first, union};
 use self::group::grouped_by;
+use self::moments::Moments;
 use self::physical::Physical;
 pub(crate) use self::planner::Planner;
 use crate::error::{Error, Result};
@@ -93,7 +95,8 @@ impl Planner<'_> {
                 self.work.keep(wanted, relation.at)?;
                 let functions: Vec<Function> =
                     aggregates.iter().map(|aggregate| aggregate.function).collect();
-                let group = grouped_by(input, keys.len(), &functions, *grouped, relation.at)?;
+                let made = (functions.as_slice(), &Moments::of(aggregates));
+                let group = grouped_by(input, keys.len(), made, *grouped, relation.at)?;
                 // As many bits as are promised to whatever comes next.
                 let promised = relation.columns.iter().map(|info| (info.kind, info.nullable));
                 let added = aggregates.iter().skip(relation.columns.len() - keys.len());

@@ -15,7 +15,10 @@ use crate::work::{MAX_LEVELS, MAX_PARTS, Work};
 
 /// What is grouped, and what is made of the groups so far.
 pub(super) struct Grouping {
+    /// What is grouped by. With sets, whether each of them is left out follows.
     pub(super) keys: Vec<Expr>,
+    /// The sets of keys that are grouped by, if it is not by all: by their places.
+    pub(super) sets: Option<Vec<Vec<usize>>>,
     /// Each of all values, or of each value once.
     pub(super) aggregates: Vec<(Aggregate, bool)>,
     pub(super) grouped: bool,
@@ -135,7 +138,11 @@ impl Context<'_> {
             if let Ok(found) = self.plain().expression(expr)
                 && let Some(key) = grouping.keys.iter().position(|key| *key == found)
             {
-                return Ok(Expr::column(key, found.kind, found.nullable));
+                return Ok(Expr::column(
+                    key,
+                    found.kind,
+                    found.nullable || grouping.sets.is_some(),
+                ));
             }
         }
         if self.nested == MAX_NESTED {

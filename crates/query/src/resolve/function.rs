@@ -2,9 +2,10 @@
 
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use super::expression::{Context, at};
+use super::expression::{Context, Grouping, at};
 use super::moment::{last_day, to_date, unit_name};
 use super::percentile::is_percentile;
+use super::statistics::is_statistic;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::relation::{Aggregate, Function};
@@ -21,6 +22,12 @@ impl Context<'_> {
         }
         let arguments = arguments(function, &name, at)?;
         let values = Values::of(function);
+        if let Some(statistic) = self.statistic(whole, &name, &arguments, values)? {
+            return Ok(statistic);
+        }
+        if name == "GROUPING" {
+            return self.grouping_of(whole, &arguments);
+        }
         if let ("AVG", [Some(of)]) = (name.as_str(), arguments.as_slice()) {
             return self.average(at, of, values);
         }
@@ -151,12 +158,10 @@ impl Context<'_> {
         of: Option<&ast::Expr>,
         values: Values<'_>,
     ) -> Result<Expr> {
+        self.groups(at)?;
         let mut plain = self.plain();
-        let Some(grouping) = &mut self.grouping else {
-            return Err(misplaced(at));
-        };
         let (aggregate, distinct) = plain.made_of(at, function, of, values)?;
-        Ok(grouping.add(aggregate, distinct))
+        Ok(self.groups(at)?.add(aggregate, distinct))
     }
 
     /// An aggregate of values, and whether it takes each once.
@@ -193,17 +198,17 @@ impl Context<'_> {
                 }
             }
         };
-        // What is never null is counted as rows.
-        let function = match function {
-            Function::Count if !of.nullable && !distinct => Function::Rows,
-            function => function,
-        };
-        let of = if function == Function::Rows {
-            Expr::bool(true)
-        } else {
-            of
-        };
-        Ok((Aggregate { function, of }, distinct))
+        Ok((as_rows(function, of, distinct), distinct))
+    }
+
+    /// An aggregate of an expression of each row.
+    pub(super) fn made(&mut self, at: Option<Place>, function: Function, of: Expr) -> Result<Expr> {
+        Ok(self.groups(at)?.add(as_rows(function, of, false), false))
+    }
+
+    /// What is grouped, where aggregates may stand.
+    fn groups(&mut self, at: Option<Place>) -> Result<&mut Grouping> {
+        self.grouping.as_deref_mut().ok_or_else(|| misplaced(at))
     }
 }
 
@@ -249,16 +254,26 @@ pub(super) fn aggregate_of(
     }
 }
 
+/// An aggregate, where what is never null is counted as rows.
+fn as_rows(function: Function, of: Expr, distinct: bool) -> Aggregate {
+    match function {
+        Function::Count if !of.nullable && !distinct => Aggregate::rows(),
+        Function::Rows => Aggregate::rows(),
+        function => Aggregate { function, of },
+    }
+}
+
 /// The aggregates that there are.
 const AGGREGATES: &str =
-    "COUNT, SUM, MIN, MAX, AVG, MEDIAN, PERCENTILE_CONT, PERCENTILE_DISC, ANY_VALUE, BOOL_AND and BOOL_OR";
+    "COUNT, SUM, MIN, MAX, AVG, STDDEV, VARIANCE, MEDIAN and others that docs/sql.md lists";
 
 /// Whether a function is an aggregate.
 pub(super) fn is_aggregate(name: &str) -> bool {
-    matches!(
+    let is_plain = matches!(
         name,
         "COUNT" | "SUM" | "MIN" | "MAX" | "AVG" | "ANY_VALUE" | "BOOL_AND" | "BOOL_OR" | "EVERY"
-    ) || is_percentile(name)
+    );
+    is_plain || is_percentile(name) || is_statistic(name)
 }
 
 /// What is said of a function that there is not.
@@ -275,10 +290,10 @@ fn no_function(name: &str) -> String {
         "ROW_NUMBER" | "RANK" | "DENSE_RANK" | "LAG" | "LEAD" | "FIRST_VALUE" | "LAST_VALUE" => {
             format!("{name} is a window function; write {name}(…) OVER (PARTITION BY … ORDER BY …)")
         }
-        "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" | "STDDEV" | "VARIANCE" => {
+        "MODE" | "STRING_AGG" | "LIST" | "ARRAY_AGG" | "GROUP_CONCAT" => {
             format!("{name} is not supported; the aggregates are {AGGREGATES}")
         }
-        "SQRT" | "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
+        "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
         _ => format!("there is no function {name} with these arguments; docs/sql.md lists the functions"),
     }
 }
@@ -287,7 +302,7 @@ fn no_function(name: &str) -> String {
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     /// Those of rows for which this holds.
-    filter: Option<&'a ast::Expr>,
+    pub(super) filter: Option<&'a ast::Expr>,
     /// Whether each is taken once.
     pub(super) distinct: bool,
 }

@@ -5,6 +5,7 @@ use sqlparser::ast::{self, SelectItem, Spanned};
 use super::expression::{Context, Grouping};
 use super::from::few_steps;
 use super::function::is_aggregate;
+use super::grouping_sets::{Sets, left_out, of_sets};
 use super::order::numbered;
 use super::percentile::ranked;
 use super::resolver::Resolver;
@@ -12,7 +13,7 @@ use super::scope::{Scope, means, place};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Expr, ValueKind};
 use crate::relation::{Aggregate, Operation, Relation};
-use crate::work::few_columns;
+use crate::work::{Work, few_columns};
 
 impl Resolver<'_> {
     /// What is grouped of the rows of `relation`; nothing if SELECT has neither GROUP BY nor aggregates.
@@ -34,15 +35,17 @@ impl Resolver<'_> {
         if keys.is_empty() && !has_aggregates(select, by) {
             return Ok(None);
         }
-        let keys = keys
-            .iter()
-            .map(|key| self.key(key, select, scope))
-            .collect::<Result<Vec<_>>>()?;
+        let rows = relation.most_rows(self.schema);
+        let all = Sets::of(keys, self.work, |key| self.key(key, select, scope))?;
+        few_columns(2 * all.keys.len(), place(select.span()))?;
+        let plain = all.is_plain();
+        let flags = (0..all.keys.len()).filter(|_| !plain).map(left_out);
         Ok(Some(Grouping {
-            grouped: !keys.is_empty(),
-            keys,
+            grouped: all.sets.iter().all(|set| !set.is_empty()),
+            sets: (!plain).then_some(all.sets),
+            keys: all.keys.iter().cloned().chain(flags).collect(),
             aggregates: Vec::new(),
-            rows: relation.most_rows(self.schema),
+            rows,
             columns: relation.columns.len(),
             ranked: Vec::new(),
         }))
@@ -73,8 +76,20 @@ impl Resolver<'_> {
     }
 }
 
-/// Groups of the rows: the columns are the keys, and then what is made of each group.
-pub(super) fn grouped(relation: Relation, mut grouping: Grouping, at: Option<Place>) -> Result<Relation> {
+/// Groups of the rows, of each set of keys: the columns are the keys, and then what is made of each group.
+pub(super) fn grouped(
+    relation: Relation,
+    grouping: Grouping,
+    (work, at): (&Work, Option<Place>),
+) -> Result<Relation> {
+    match &grouping.sets {
+        None => by_keys(relation, grouping, at),
+        Some(sets) => of_sets(&relation, &grouping, sets, (work, at)),
+    }
+}
+
+/// Groups by all keys.
+pub(super) fn by_keys(relation: Relation, mut grouping: Grouping, at: Option<Place>) -> Result<Relation> {
     few_columns(grouping.keys.len() + grouping.aggregates.len() + 2, at)?;
     few_columns(grouping.columns + 2 * grouping.ranked.len(), at)?;
     let relation = ranked(relation, &mut grouping);

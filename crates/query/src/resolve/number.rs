@@ -57,6 +57,7 @@ impl Context<'_> {
                 let other = self.choice(whole, above, Expr::number(1, 0), other)?;
                 self.choice(whole, below, Expr::number(-1, 0), other)?
             }
+            ("SQRT", [x]) => self.a_number(x)?.root(),
             ("MOD", [x, y]) => Expr::arithmetic(Arithmetic::Remainder, self.a_number(x)?, self.a_number(y)?),
             ("POWER" | "POW", [x, exponent]) => {
                 let (value, exponent) = (self.a_number(x)?, self.expression(exponent)?);

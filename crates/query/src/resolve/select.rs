@@ -54,7 +54,7 @@ impl Resolver<'_> {
         let qualify = condition(&mut context, &select.qualify)?;
         let mut chosen = chosen(columns, by, &mut context)?;
         if let Some(grouping) = grouping {
-            relation = grouped(relation, grouping, place(select.span()))?;
+            relation = grouped(relation, grouping, (self.work, place(select.span())))?;
         }
         let told_of = chosen.columns.iter().map(|(_, column)| column);
         let exprs = told_of

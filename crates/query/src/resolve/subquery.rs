@@ -302,7 +302,9 @@ impl<'a> Subqueries<'a> {
             compared,
         } = *rows;
         let grouping = self.resolver.grouping(select, &[], &scope, &relation)?;
-        let Some(mut grouping) = grouping.filter(|grouping| grouping.keys.is_empty()) else {
+        let Some(mut grouping) =
+            grouping.filter(|grouping| grouping.keys.is_empty() && grouping.sets.is_none())
+        else {
             return Err(no_value(at));
         };
         if select.having.is_some() || select.qualify.is_some() {
@@ -318,7 +320,7 @@ impl<'a> Subqueries<'a> {
         let columns = self.resolver.projection(&select.projection, &mut context)?;
         let value = one_column(columns.into_iter().map(|(_, value)| value), at)?;
         let of_nothing = grouping.of_nothing(&value);
-        let groups = grouped(relation, grouping, at)?;
+        let groups = grouped(relation, grouping, (self.resolver.work, at))?;
         let keys = groups.all().into_iter().take(count);
         let columns = keys.chain([value]).map(|column| (String::new(), column));
         let groups = groups.project(columns.collect());

@@ -16,7 +16,7 @@ pub(crate) struct Evaluator<'a> {
 }
 
 /// Bits that hold a value of a kind in two's complement.
-fn signed_width(kind: ValueKind) -> u32 {
+pub(super) fn signed_width(kind: ValueKind) -> u32 {
     kind.width() + u32::from(!kind.is_signed())
 }
 
@@ -43,6 +43,7 @@ impl Evaluator<'_> {
                 self.failed(failed, null.as_ref(), active);
                 Cell { value, null }
             }
+            Node::Formula(formula, parts) => self.formula(*formula, parts, expr.kind, active),
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
             Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
             Node::And(x, y) => self.both(x, y, false, active),
@@ -120,7 +121,7 @@ impl Evaluator<'_> {
     }
 
     /// Notes where a calculation went wrong of values that are not null.
-    fn failed(&mut self, failed: Option<Bits>, null: Option<&Bits>, active: &Bits) {
+    pub(super) fn failed(&mut self, failed: Option<Bits>, null: Option<&Bits>, active: &Bits) {
         let Some(failed) = failed else { return };
         let failed = failed.and(active);
         self.failures.push(match null {
@@ -226,7 +227,7 @@ pub(crate) fn truth(condition: &Cell) -> Bits {
     }
 }
 
-fn either(x: Option<Bits>, y: Option<Bits>) -> Option<Bits> {
+pub(super) fn either(x: Option<Bits>, y: Option<Bits>) -> Option<Bits> {
     match (x, y) {
         (None, other) | (other, None) => other,
         (Some(x), Some(y)) => Some(x.or(&y)),
@@ -322,7 +323,8 @@ fn calculated(
         }
         Arithmetic::Multiply => {
             let exact = if fails { x_width + y_width } else { width };
-            cut(&product((x, x_kind), (y, y_kind), exact), kind, fails)
+            let factors = ((x, x_kind.is_signed()), (y, y_kind.is_signed()));
+            cut(&product(factors.0, factors.1, exact), kind, fails)
         }
         Arithmetic::Divide { .. } | Arithmetic::Remainder => {
             let signed = x_kind.is_signed() || y_kind.is_signed();
@@ -340,7 +342,7 @@ fn calculated(
 }
 
 /// The quotient of two numbers of as many bits, or what remains.
-fn divided(operation: Arithmetic, x: &Bits, y: &Bits, signed: bool) -> Bits {
+pub(super) fn divided(operation: Arithmetic, x: &Bits, y: &Bits, signed: bool) -> Bits {
     let (quotient, rest) = x.divide(y, signed);
     match operation {
         Arithmetic::Remainder => return rest,
@@ -366,7 +368,7 @@ fn divided(operation: Arithmetic, x: &Bits, y: &Bits, signed: bool) -> Bits {
 }
 
 /// A number in two's complement with the bits of `kind`, and where that is not all of it, if that is asked for.
-fn cut(value: &Bits, kind: ValueKind, fails: bool) -> (Bits, Option<Bits>) {
+pub(super) fn cut(value: &Bits, kind: ValueKind, fails: bool) -> (Bits, Option<Bits>) {
     let width = kind.width();
     let result = value.resized(width, true);
     if !fails || value.width() <= width {
@@ -380,13 +382,13 @@ fn cut(value: &Bits, kind: ValueKind, fails: bool) -> (Bits, Option<Bits>) {
     (result, Some(above.equal(&right).not()))
 }
 
-/// The product of two numbers, in so many bits.
-fn product((x, x_kind): (&Bits, ValueKind), (y, y_kind): (&Bits, ValueKind), width: u32) -> Bits {
+/// The product of two numbers, each of which may be in two's complement, in so many bits.
+pub(super) fn product((x, x_signed): (&Bits, bool), (y, y_signed): (&Bits, bool), width: u32) -> Bits {
     // With s for the sign of a number of w bits, it is its bits as an unsigned number minus s · 2^w.
     let unsigned = x.resized(width, false).multiply(&y.resized(width, false));
-    let less = |all: Bits, x: &Bits, kind: ValueKind, y: &Bits| {
+    let less = |all: Bits, x: &Bits, signed: bool, y: &Bits| {
         let own = x.width();
-        if !kind.is_signed() || own >= width {
+        if !signed || own >= width {
             return all;
         }
         let sign = x.part(own - 1, 1);
@@ -394,10 +396,10 @@ fn product((x, x_kind): (&Bits, ValueKind), (y, y_kind): (&Bits, ValueKind), wid
         let high = high.subtract(&y.resized(width - own, false).where_chosen(&sign));
         Bits::join(&[&all.part(0, own), &high])
     };
-    let result = less(unsigned, x, x_kind, y);
-    let result = less(result, y, y_kind, x);
+    let result = less(unsigned, x, x_signed, y);
+    let result = less(result, y, y_signed, x);
     let both = x.width() + y.width();
-    if x_kind.is_signed() && y_kind.is_signed() && both < width {
+    if x_signed && y_signed && both < width {
         let signs = x.part(x.width() - 1, 1).and(&y.part(y.width() - 1, 1));
         let high = result.part(both, width - both);
         let high = high.add(&signs.resized(width - both, false));

@@ -3,6 +3,7 @@
 mod calendar;
 pub(crate) mod cell;
 mod expr;
+mod formula;
 mod group;
 mod join;
 mod source;

@@ -50,7 +50,7 @@ fn worlds() -> [World; 3] {
     ]
 }
 
-const QUERIES: [&str; 11] = [
+const QUERIES: [&str; 12] = [
     "select a.id, x + z from a join c using (id) where x > 0",
     "select a.id, y from a join b using (id) where y > 5 or x < 0",
     "select s, y from a left join b on a.id = b.id and b.y <> 6",
@@ -62,6 +62,7 @@ const QUERIES: [&str; 11] = [
     "select case when w > 1 then x / w else x end from a join d using (id) where s like 'a%'",
     "select id, rank() over (order by x, z) r, lag(z) over (partition by s order by x) l from a join c using (id)",
     "select median(v) m, percentile_disc(0.9) within group (order by v) p from (select x as v from a union all select y from b) u",
+    "select s, grouping(s), stddev(x), corr(x, y) from a join b using (id) group by rollup(s)",
 ];
 
 /// Runs a query over channels that record what each party sends: for each party, and each of its channels.

@@ -3,11 +3,13 @@
 mod clauses;
 mod expressions;
 mod functions;
+mod grouping_sets;
 mod joins;
 mod keys;
 mod listed;
 mod moments;
 mod numbers;
 mod percentiles;
+mod statistics;
 mod subqueries;
 mod windows;

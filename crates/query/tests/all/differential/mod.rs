@@ -7,6 +7,7 @@ mod from;
 mod functions;
 mod queries;
 mod random;
+mod statistics;
 mod tables;
 mod windows;
 

@@ -4,6 +4,7 @@ use cenote_net::PartyId;
 
 use super::expressions::{Expressions, Sort, Sql};
 use super::random::Random;
+use super::statistics::Rolled;
 use crate::common::World;
 
 /// A column that can be named.
@@ -299,13 +300,7 @@ impl<'a> Queries<'a> {
         )
     }
 
-    fn grouped(
-        &mut self,
-        (from_ours, from_lite): (String, String),
-        scope: &[Sql],
-        wanted: Option<&[Sort]>,
-        top: bool,
-    ) -> (Part, Vec<Sql>) {
+    fn keys(&mut self, scope: &[Sql]) -> Vec<Sql> {
         let mut keys: Vec<Sql> = Vec::new();
         if self.random.chance(80) {
             for _ in 0..1 + self.random.below(2) {
@@ -324,7 +319,20 @@ impl<'a> Queries<'a> {
                 }
             }
         }
-        let mut made: Vec<Sql> = keys.clone();
+        keys
+    }
+
+    fn grouped(
+        &mut self,
+        (from_ours, from_lite): (String, String),
+        scope: &[Sql],
+        wanted: Option<&[Sort]>,
+        top: bool,
+    ) -> (Part, Vec<Sql>) {
+        let keys = self.keys(scope);
+        let rolled = wanted.is_none() && !top && self.random.chance(15) && Rolled::is_of(&keys, scope);
+        let rolled = rolled.then(|| Rolled::new(self.random.chance(50), &keys));
+        let mut made: Vec<Sql> = rolled.as_ref().map_or_else(|| keys.clone(), Rolled::marked);
         for _ in 0..1 + self.random.below(3) {
             let aggregate = self.aggregate(scope);
             made.push(aggregate);
@@ -334,7 +342,7 @@ impl<'a> Queries<'a> {
         for at in 0..count {
             let (sql, most) = match wanted {
                 Some(sorts) => (self.over(&made).of(sorts[at], 1), None),
-                None => self.of_group(&made, keys.len(), at),
+                None => self.of_group(&made, keys.len(), at, rolled.is_some()),
             };
             columns.push(Column {
                 sql,
@@ -357,12 +365,23 @@ impl<'a> Queries<'a> {
         }
         // SQLite wants an aggregate to see that there are no keys.
         let has = |column: &Column| {
-            ["count(", "sum(", "min(", "max(", "avg("]
+            ["count(", "sum(", "min(", "max(", "avg(", "var", "stddev", "corr("]
                 .iter()
                 .any(|name| column.sql.ours.contains(name))
         };
-        if keys.is_empty() && !columns.iter().any(has) {
+        let has_any = columns.iter().any(has);
+        if !has_any && rolled.is_some() {
+            columns.push(Column {
+                sql: Sql::new(Sort::Int, "count(*)", "count(*)").sized(2000.0),
+                name: self.name("c"),
+                most: None,
+            });
+        }
+        if keys.is_empty() && !has_any {
             return self.grouped((from_ours, from_lite), scope, wanted, top);
+        }
+        if let Some(rolled) = rolled {
+            return (rolled.part(columns, [&from_ours, &from_lite], having), Vec::new());
         }
         let least = if top { self.min_group } else { 0 };
         let all: Vec<&str> = having.iter().map(|[ours, _]| ours.as_str()).collect();
@@ -382,14 +401,14 @@ impl<'a> Queries<'a> {
     }
 
     /// The column `at` of groups by so many of the columns that are `made`, and how often a value comes in it.
-    fn of_group(&mut self, made: &[Sql], keys: usize, at: usize) -> (Sql, Option<usize>) {
+    fn of_group(&mut self, made: &[Sql], keys: usize, at: usize, rolled: bool) -> (Sql, Option<usize>) {
         if self.random.chance(75) {
             let at = if at < made.len() {
                 at
             } else {
                 self.random.below(made.len())
             };
-            return (made[at].clone(), (at == 0 && keys == 1).then_some(1));
+            return (made[at].clone(), (at == 0 && keys == 1 && !rolled).then_some(1));
         }
         let window = (keys > 0 && self.random.chance(40))
             .then(|| self.window(made))
@@ -399,7 +418,8 @@ impl<'a> Queries<'a> {
 
     pub(super) fn aggregate(&mut self, scope: &[Sql]) -> Sql {
         let number = self.random.pick(&[Sort::Int, Sort::Decimal(2)]);
-        match self.random.below(8) {
+        match self.random.below(9) {
+            8 => self.statistic(scope),
             0 | 1 => Sql::new(Sort::Int, "count(*)", "count(*)").sized(2000.0),
             2 => {
                 let of = self.over(scope).any(1);

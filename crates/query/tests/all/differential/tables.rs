@@ -7,6 +7,7 @@ use cenote_query::{Answer, Count, Declared, Schema};
 use cenote_session::Parties;
 use cenote_tables::{Column, Field, Table, Type, Values, cell, parse_date};
 use rusqlite::Connection;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::Value;
 
 use super::random::Random;
@@ -357,6 +358,9 @@ pub(crate) fn in_sqlite(world: &World) -> Connection {
     connection
         .execute_batch("PRAGMA case_sensitive_like = ON")
         .unwrap();
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    let root = |of: &Context<'_>| Ok(of.get::<Option<f64>>(0)?.map(f64::sqrt));
+    connection.create_scalar_function("sqrt", 1, flags, root).unwrap();
     for (declared, table) in world.schema.tables.iter().zip(&world.tables) {
         let columns: Vec<String> = declared
             .fields
