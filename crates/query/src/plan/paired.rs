@@ -51,7 +51,8 @@ impl Planner<'_> {
         );
         let unique = tables[one].unique.contains(name) && tables[other].unique.contains(other_name);
         let only = tables[one].unique.len() == 1 && tables[other].unique.len() == 1;
-        tables[one].party != tables[other].party
+        !self.schema.secret_only
+            && tables[one].party != tables[other].party
             && like(one) == like(other)
             && unique
             && (name == other_name || only)

@@ -39,6 +39,7 @@ fn told(change: impl Fn(&mut BitMatrix) + Sync) -> Result<Vec<String>> {
             count: Count::AtMost(10),
             min_group: 0,
         },
+        secret_only: false,
     };
     let sql =
         "SELECT g, SUM(x), COUNT(*) FROM (SELECT * FROM a UNION ALL SELECT * FROM b) u GROUP BY g ORDER BY g";
