@@ -8,6 +8,7 @@
 //! | [`jimu`] | two parties over a pool of garbled gates, beside the figures of its paper |
 //! | [`pools`] | what is run over pools of some size |
 //! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
+//! | [`queries`], [`tpch`] | queries over made-up tables, and those of TPC-H beside what SQLite says |
 //! | [`plan`] | what a plan says beside what is measured |
 //! | [`soak`] | an endless stream of computations, all outputs of which are compared |
 //! | [`kill`] | the same, while parties are killed and begin again with what they have on disk |
@@ -38,6 +39,7 @@ mod sample;
 pub mod simulate;
 pub mod soak;
 pub mod three;
+pub mod tpch;
 mod usage;
 
 pub use children::child_main;

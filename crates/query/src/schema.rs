@@ -81,6 +81,9 @@ pub struct Schema {
     pub tables: Vec<Declared>,
     /// What becomes of the answer.
     pub answer: Answer,
+    /// Owners compute nothing on their own rows: those columns of a table that the query uses are given as they are, and all else is done secretly. It
+    /// takes longer, and is for comparisons with systems in which everything is secret.
+    pub secret_only: bool,
 }
 
 impl Declared {

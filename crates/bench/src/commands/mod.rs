@@ -63,6 +63,10 @@ impl Command for Args {
         self.command().is_some_and(Command::json)
     }
 
+    fn memory(&self) -> Option<u64> {
+        self.command().and_then(Command::memory)
+    }
+
     fn meets_peers(&self) -> bool {
         self.command().is_some_and(Command::meets_peers)
     }

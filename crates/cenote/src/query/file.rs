@@ -24,6 +24,8 @@ const MAX_EXCHANGES: u64 = 1 << 27;
 struct File {
     protocol: Option<Spanned<String>>,
     query: Option<Spanned<String>>,
+    #[serde(default)]
+    secret_only: bool,
     #[serde(default, rename = "table")]
     tables: Vec<Spanned<TableEntry>>,
     answer: Option<AnswerEntry>,
@@ -196,6 +198,7 @@ impl QueryJob {
             parties,
             tables,
             answer,
+            secret_only: file.secret_only,
         };
         let query = Query::new(&text, schema).map_err(|error| match error {
             cenote_query::Error::Declared(what) => source.fault_in_general(what),
@@ -298,6 +301,9 @@ impl QueryJob {
             terms.push((format!("table {number}"), short(&told)));
         }
         let Answer { to, count, min_group } = schema.answer;
+        if schema.secret_only {
+            terms.push(("secret_only".into(), "true".into()));
+        }
         terms.push((
             "plan".into(),
             hex::encode(Sha256::digest(self.query.explained().tree())),

@@ -225,6 +225,7 @@ mod tests {
                 count: Count::AtMost(10),
                 min_group,
             },
+            secret_only: false,
         };
         Query::new(sql, schema).unwrap()
     }

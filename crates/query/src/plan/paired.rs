@@ -52,7 +52,8 @@ impl Planner<'_> {
         );
         let unique = tables[one].is_unique(name) && tables[other].is_unique(other_name);
         let only = tables[one].unique.len() == 1 && tables[other].unique.len() == 1;
-        tables[one].party != tables[other].party
+        !self.schema.secret_only
+            && tables[one].party != tables[other].party
             && like(one) == like(other)
             && unique
             && (name == other_name || only)

@@ -22,7 +22,8 @@ impl Planner<'_> {
 
     fn party(&self, relation: &Relation) -> Option<PartyId> {
         if let Operation::Scan(table) = relation.operation {
-            return Some(self.schema.tables[table].party);
+            let own = self.schema.tables[table].party;
+            return (!self.schema.secret_only).then_some(own);
         }
         let mut parties = relation.inputs().into_iter().map(|input| self.party(input));
         let first = parties.next()??;

@@ -43,14 +43,17 @@ impl Planner<'_> {
                 })
             })
             .collect();
-        Physical {
+        let rows = Physical {
             columns: columns.iter().map(info).collect(),
             rows: declared.max_rows,
             owner: Some(declared.party),
             facts: promised(declared, &columns, &places),
             step: Arc::new(Step::Scan { table, columns }),
+        };
+        match self.schema.secret_only {
+            true => rows.shared(&[]).project(moved),
+            false => rows.project(moved),
         }
-        .project(moved)
     }
 }
 

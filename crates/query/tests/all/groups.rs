@@ -46,6 +46,7 @@ fn told_of(columns: &str, nullable: bool, change: impl Fn(&mut BitMatrix) + Sync
             count: Count::AtMost(10),
             min_group: 0,
         },
+        secret_only: false,
     };
     let sql =
         format!("SELECT {columns} FROM (SELECT * FROM a UNION ALL SELECT * FROM b) u GROUP BY g ORDER BY g");

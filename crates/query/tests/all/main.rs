@@ -9,3 +9,4 @@ mod groups;
 mod memory;
 mod paired;
 mod public;
+mod secret_only;

@@ -37,6 +37,7 @@ fn rows_are_kept_in_the_bytes_that_they_need() {
             count: Count::AtMost(1),
             min_group: 0,
         },
+        secret_only: false,
     };
     let sql =
         "SELECT SUM(id) FROM (SELECT id FROM a WHERE few > 5 UNION ALL SELECT id FROM b) u WHERE id > 7";

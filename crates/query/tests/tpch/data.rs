@@ -3,9 +3,9 @@
 use cenote_net::PartyId;
 use cenote_query::{Answer, Count, Declared, Schema};
 use cenote_session::Parties;
-use cenote_tables::{Column, Field, Table, Type, Values, cell, days};
-use rusqlite::Connection;
-use rusqlite::types::Value;
+use cenote_tables::{Column, Field, Table, Type, Values, days};
+
+use crate::sqlite::Sqlite;
 
 /// Pseudorandom numbers (SplitMix64, Steele et al. 2014).
 struct Random(u64);
@@ -20,6 +20,10 @@ impl Random {
 
     fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
         all[self.below(all.len() as u64) as usize]
+    }
+
+    fn phone(&mut self) -> String {
+        format!("{}-{:07}", 10 + self.below(25), self.below(10_000_000))
     }
 
     /// A day of the years 1992 to 1998.
@@ -54,6 +58,38 @@ pub(crate) struct Tpch {
 
 const REGIONS: [&str; 5] = ["AFRICA", "AMERICA", "ASIA", "EUROPE", "MIDDLE EAST"];
 
+/// Each nation, and the region that it is in.
+const NATIONS: [(&str, u8); 25] = [
+    ("ALGERIA", 0),
+    ("ARGENTINA", 1),
+    ("BRAZIL", 1),
+    ("CANADA", 1),
+    ("EGYPT", 4),
+    ("ETHIOPIA", 0),
+    ("FRANCE", 3),
+    ("GERMANY", 3),
+    ("INDIA", 2),
+    ("INDONESIA", 2),
+    ("IRAN", 4),
+    ("IRAQ", 4),
+    ("JAPAN", 2),
+    ("JORDAN", 4),
+    ("KENYA", 0),
+    ("MOROCCO", 0),
+    ("MOZAMBIQUE", 0),
+    ("PERU", 1),
+    ("CHINA", 2),
+    ("ROMANIA", 3),
+    ("SAUDI ARABIA", 4),
+    ("VIETNAM", 2),
+    ("RUSSIA", 3),
+    ("UNITED KINGDOM", 3),
+    ("UNITED STATES", 1),
+];
+
+/// Where suppliers are: the nations that queries ask for.
+const SUPPLYING: [u8; 6] = [2, 3, 6, 7, 8, 20];
+
 impl Tpch {
     /// `thousandths` of the full size.
     pub(crate) fn new(thousandths: u64) -> Self {
@@ -67,6 +103,7 @@ impl Tpch {
                     count: Count::AtMost(200),
                     min_group: 0,
                 },
+                secret_only: false,
             },
             tables: Vec::new(),
             customers: 150 * thousandths,
@@ -85,13 +122,14 @@ impl Tpch {
     fn add_places(&mut self) {
         let region = (0..5).map(|key| vec![n(key), t(REGIONS[key as usize])]).collect();
         self.add("region", 2, "r_regionkey u8 unique, r_name char(12)", region);
-        let nation = (0..25)
-            .map(|key| vec![n(key), t(format!("NATION {key}")), n(key % 5)])
+        let nation = (0..)
+            .zip(NATIONS)
+            .map(|(key, (name, region))| vec![n(key), t(name), n(region)])
             .collect();
         self.add(
             "nation",
             2,
-            "n_nationkey u8 unique, n_name char(12), n_regionkey u8",
+            "n_nationkey u8 unique, n_name char(14), n_regionkey u8",
             nation,
         );
     }
@@ -102,38 +140,41 @@ impl Tpch {
                 let comment = random.of(&["quick deposits", "Customer has Complaints", "even requests"]);
                 vec![
                     n(key),
-                    n(random.below(25)),
+                    n(SUPPLYING[key as usize % SUPPLYING.len()]),
                     t(format!("Supplier#{key:06}")),
                     n(random.below(1_000_000) as i128 - 100_000),
                     t(comment),
+                    t(format!("{key} Main Street")),
+                    t(random.phone()),
                 ]
             })
             .collect();
-        let columns = "s_suppkey u32 unique, s_nationkey u8, s_name char(16), s_acctbal decimal(12,2), s_comment char(40)";
+        let columns = "s_suppkey u32 unique, s_nationkey u8, s_name char(16), s_acctbal decimal(12,2), s_comment char(40), s_address char(20), s_phone char(15)";
         self.add("supplier", 2, columns, supplier);
         let part = (1..=self.parts)
             .map(|key| {
                 let kind = random.of(&[
                     "PROMO BRUSHED TIN",
-                    "STANDARD COPPER",
-                    "ECONOMY STEEL",
-                    "PROMO PLATED STEEL",
+                    "LARGE PLATED BRASS",
+                    "ECONOMY ANODIZED STEEL",
+                    "MEDIUM POLISHED COPPER",
                 ]);
                 let brand = random.of(&["Brand#12", "Brand#23", "Brand#34", "Brand#45"]);
-                let container = random.of(&["SM CASE", "MED BAG", "LG BOX", "JUMBO JAR"]);
+                let container = random.of(&["SM CASE", "MED BAG", "MED BOX", "LG BOX"]);
+                let size = [1, 3, 5, 9, 14, 15, 19, 23, 45, 50][random.below(10) as usize];
                 let color = random.of(&["forest green", "dark olive", "pale rose", "light green"]);
                 vec![
                     n(key),
                     t(brand),
                     t(kind),
-                    n(1 + random.below(50)),
+                    n(size),
                     t(container),
                     t(color),
                     t(format!("Manufacturer#{}", 1 + random.below(5))),
                 ]
             })
             .collect();
-        let columns = "p_partkey u32 unique, p_brand char(10), p_type char(20), p_size u8, p_container char(10), p_name char(16), p_mfgr char(16)";
+        let columns = "p_partkey u32 unique, p_brand char(10), p_type char(25), p_size u8, p_container char(10), p_name char(16), p_mfgr char(16)";
         self.add("part", 2, columns, part);
         let offers = (1..=self.parts).flat_map(|part| (0..4).map(move |at| (part, at)));
         let offers: Vec<Vec<Cell>> = offers
@@ -164,15 +205,13 @@ impl Tpch {
                     n(random.below(25)),
                     n(balance),
                     t(segment),
-                    t(format!(
-                        "{}-{:07}",
-                        10 + random.below(25),
-                        random.below(10_000_000)
-                    )),
+                    t(random.phone()),
+                    t(format!("{key} High Street")),
+                    t(random.of(&["even ideas", "final requests"])),
                 ]
             })
             .collect();
-        let columns = "c_custkey u32 unique, c_name char(16), c_nationkey u8, c_acctbal decimal(12,2), c_mktsegment char(10), c_phone char(15)";
+        let columns = "c_custkey u32 unique, c_name char(16), c_nationkey u8, c_acctbal decimal(12,2), c_mktsegment char(10), c_phone char(15), c_address char(20), c_comment char(20)";
         self.add("customer", 0, columns, customer);
     }
 
@@ -186,7 +225,8 @@ impl Tpch {
                 let priority = random.of(&["1-URGENT", "2-HIGH", "3-MEDIUM", "5-LOW"]);
                 vec![
                     n(key * 4),
-                    n(1 + random.below(self.customers)),
+                    // A third of the customers never order.
+                    n(1 + random.below(2) + 3 * random.below(self.customers / 3)),
                     n(date),
                     t(priority),
                     n(0),
@@ -210,11 +250,13 @@ impl Tpch {
         // The items of an order lie with two parties.
         let mut halves = [Vec::new(), Vec::new()];
         for (order, date) in dates.iter().enumerate() {
+            // Some orders are large.
+            let least = if random.below(6) == 0 { 41 } else { 1 };
             for _ in 0..1 + random.below(7) {
                 let ship = date + 1 + i128::from(random.below(121));
                 let commit = date + 30 + i128::from(random.below(61));
                 let receipt = ship + 1 + i128::from(random.below(30));
-                let quantity = 1 + random.below(50);
+                let quantity = least + random.below(51 - least);
                 let row = vec![
                     n(4 * (order as u64 + 1)),
                     n(1 + random.below(self.parts)),
@@ -305,32 +347,8 @@ impl Tpch {
     }
 
     /// The same tables in SQLite.
-    pub(crate) fn in_sqlite(&self) -> Connection {
-        let sqlite = Connection::open_in_memory().unwrap();
-        for (declared, table) in self.schema.tables.iter().zip(&self.tables) {
-            let names: Vec<&str> = table.fields.iter().map(|field| field.name.as_str()).collect();
-            let name = &declared.name;
-            sqlite
-                .execute(&format!("CREATE TABLE {name} ({})", names.join(", ")), [])
-                .unwrap();
-            let places = vec!["?"; names.len()].join(", ");
-            let mut insert = sqlite
-                .prepare(&format!("INSERT INTO {name} VALUES ({places})"))
-                .unwrap();
-            sqlite.execute("BEGIN", []).unwrap();
-            for row in 0..table.rows {
-                let values = table.fields.iter().zip(&table.columns).map(|(field, column)| {
-                    let text = cell(column, field, row);
-                    match field.kind {
-                        Type::Int { .. } => Value::Integer(text.parse().unwrap()),
-                        Type::Decimal { .. } => Value::Real(text.parse().unwrap()),
-                        _ => Value::Text(text),
-                    }
-                });
-                insert.execute(rusqlite::params_from_iter(values)).unwrap();
-            }
-            sqlite.execute("COMMIT", []).unwrap();
-        }
-        sqlite
+    pub(crate) fn in_sqlite(&self) -> Sqlite {
+        let tables = self.schema.tables.iter().zip(&self.tables);
+        Sqlite::new(tables.map(|(declared, table)| (declared.name.as_str(), table))).unwrap()
     }
 }

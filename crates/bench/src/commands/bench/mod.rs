@@ -5,6 +5,7 @@ mod place;
 mod service;
 mod three;
 mod three_args;
+mod tpch;
 mod two;
 mod two_args;
 
@@ -14,6 +15,7 @@ use clap::Subcommand;
 use self::apps::{BenchApps, BenchPlan, BenchQueries};
 use self::service::BenchService;
 use self::three_args::{BenchRing, BenchThree, Which};
+use self::tpch::BenchTpch;
 use self::two_args::{BenchAuthenticated, BenchCommit, BenchJimu, BenchLego, BenchOt, WhichLego};
 use cenote_console::Command;
 
@@ -41,6 +43,8 @@ pub(crate) enum Bench {
     Plan(BenchPlan),
     /// Queries over tables of a million rows or more, three parties on this machine
     Queries(BenchQueries),
+    /// The queries of TPC-H, three parties on this machine, each answer compared with SQLite's
+    Tpch(BenchTpch),
     /// Services of all parties on this machine: the time of a job, and jobs a second
     Service(Box<BenchService>),
 }
@@ -66,6 +70,7 @@ impl Command for Bench {
             Bench::Apps(options) => apps::run(options, verbose),
             Bench::Plan(options) => apps::plan(options, verbose),
             Bench::Queries(options) => apps::queries(options, verbose),
+            Bench::Tpch(options) => tpch::run(options, verbose),
             Bench::Service(options) => service::run(options, verbose),
         }
     }
@@ -89,7 +94,15 @@ impl Command for Bench {
             Bench::Apps(options) => options.place.how.form.json,
             Bench::Plan(options) => options.form.json,
             Bench::Queries(options) => options.form.json,
+            Bench::Tpch(options) => options.form.json,
             Bench::Service(options) => options.form.json,
+        }
+    }
+
+    fn memory(&self) -> Option<u64> {
+        match self {
+            Bench::Tpch(options) => options.memory,
+            _ => None,
         }
     }
 

@@ -41,6 +41,7 @@ impl World {
                     count: Count::AtMost(100),
                     min_group: 0,
                 },
+                secret_only: false,
             },
             tables: Vec::new(),
             segments: None,
@@ -145,7 +146,10 @@ impl World {
     pub(crate) fn told(&self) -> String {
         let answer = &self.schema.answer;
         let to: Vec<u8> = answer.to.iter().map(|party| party.0).collect();
-        let mut text = format!("to {to:?}, {:?}, min_group {}\n", answer.count, answer.min_group);
+        let mut text = format!(
+            "to {to:?}, {:?}, min_group {}, secret_only {}\n",
+            answer.count, answer.min_group, self.schema.secret_only
+        );
         for (declared, table) in self.schema.tables.iter().zip(&self.tables) {
             let column = |field: &Field| {
                 let mut text = format!("{} {}", field.name, field.kind);

@@ -44,6 +44,8 @@ impl Case {
         let mut world = world(&mut random);
         // Whole tables, or a few rows at a time.
         world.segments = (seed % 2 == 1).then_some(1 + seed as usize / 2 % 4);
+        // Seldom, as not all queries can do without owners.
+        world.schema.secret_only = seed % 16 == 5;
         let asked = Queries::new(&mut random, &world).query();
         Case { world, asked }
     }

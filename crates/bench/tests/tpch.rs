@@ -1,0 +1,62 @@
+//! The benchmark of TPC-H's queries, at a tiny scale.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use cenote::Transport;
+use cenote::local::Setting;
+use cenote_bench::tpch::{Asked, Tpch, TpchReport, run_tpch};
+
+/// Runs some queries, with `about` called before each.
+fn run(numbers: &[u8], secret_only: bool, folder: &Path, about: &mut dyn FnMut(&str)) -> TpchReport {
+    let tpch = Tpch {
+        scale: 0.0005,
+        secret_only,
+        queries: numbers
+            .iter()
+            .map(|&number| Asked::numbered(number).unwrap())
+            .collect(),
+    };
+    let setting = Setting {
+        transport: Transport::Tcp,
+        timeout: Duration::from_secs(60),
+        phase_timeout: None,
+    };
+    let child = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cenote-bench"));
+        command.arg("child");
+        command
+    };
+    run_tpch(&tpch, folder, setting, &child, about).unwrap()
+}
+
+#[test]
+fn answers_are_those_of_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let local = run(&[1, 6, 13], false, folder.path(), &mut |_| ());
+    let secret = run(&[6], true, folder.path(), &mut |_| ());
+    for report in [&local, &secret] {
+        report.check().unwrap();
+    }
+    let ands = |report: &TpchReport, at: usize| report.rows[at].outcome.as_ref().unwrap().and_gates;
+    // The sum of one owner's rows is its own affair, unless nothing is.
+    assert!(ands(&secret, 0) > 10 * ands(&local, 1));
+}
+
+#[test]
+fn a_wrong_answer_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let items = folder.path().join("lineitem.csv");
+    let report = run(&[1], false, folder.path(), &mut |what| {
+        if what == "asking q1" {
+            // The parties' tables lack a row that SQLite has.
+            let text = std::fs::read_to_string(&items).unwrap();
+            let (rest, _) = text.trim_end().rsplit_once('\n').unwrap();
+            std::fs::write(&items, rest).unwrap();
+        }
+    });
+    let error = report.check().unwrap_err().to_string();
+    assert!(error.contains("q1: the answer is wrong: its row "), "{error}");
+    assert!(report.table().contains("0 of 1"));
+}
