@@ -6,7 +6,7 @@ use cenote::circuits::Format;
 use cenote::text::count;
 use cenote::{Link, Result};
 use cenote_console::args::{Form, Local, megabytes};
-use cenote_console::{Command, EXIT_CODES, Forwarded, Log, Sibling};
+use cenote_console::{Command, EXIT_CODES, Forwarded, Log, Sibling, plot_file};
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// Compute results from data that two or three parties do not show each other.
@@ -193,6 +193,9 @@ pub(crate) struct Plan {
     /// The most memory that a party may take, in megabytes [default: what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
+    /// Also draw the steps of a query, as .svg or .png by the file's name; this needs the program cenote-bench
+    #[arg(long, value_name = "FILE", value_parser = plot_file)]
+    pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) local: Local,
     #[command(flatten)]

@@ -1,11 +1,14 @@
-//! What `cenote params --plot` has drawn by its sibling, which alone can draw.
+//! What `cenote params --plot` and `cenote plan --plot` have drawn by their sibling, which alone can draw.
 
 use std::path::PathBuf;
 
+use cenote::{Error, Result};
 use cenote_params::three::Workload;
 use cenote_params::{lego, pool};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+
+use crate::Sibling;
 
 /// A drawing and the file that it goes to, whose name ends in `.svg` or `.png`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -16,9 +19,57 @@ pub struct Drawn {
     pub drawing: Drawing,
 }
 
-/// A curve of parameters, and a dot for the ones that were chosen.
+impl Drawn {
+    /// Has it drawn, and says so.
+    ///
+    /// # Errors
+    /// If there is no `cenote-bench` beside this program, or it fails.
+    pub fn draw(&self) -> Result<()> {
+        let text =
+            serde_json::to_vec(self).map_err(|error| Error::local("describing the plot", error.into()))?;
+        Sibling::Bench.ask("draw", &text)?;
+        eprintln!("wrote the plot to {}", self.file.display());
+        Ok(())
+    }
+}
+
+/// The name of a file to which a plot is written.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn plot_file(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension() {
+        Some(end) if end.eq_ignore_ascii_case("svg") || end.eq_ignore_ascii_case("png") => Ok(path),
+        _ => Err("a plot's file name ends in .svg or .png".into()),
+    }
+}
+
+/// A step of a query.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PlanStep {
+    /// How many steps stand above it, the one that takes it just above.
+    pub depth: u32,
+    /// What is done.
+    pub what: String,
+    /// The party that does it in the clear; nothing if all do it secretly.
+    pub owner: Option<u8>,
+    /// Rows that it gives at most.
+    pub rows: u64,
+    /// Bits of a row.
+    pub bits: u64,
+}
+
+/// A curve of parameters, and a dot for the ones that were chosen; or the steps of a query.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Drawing {
+    /// The steps of a query, the last one first, each before those whose rows it takes.
+    Plan {
+        /// What stands above them.
+        title: String,
+        /// The steps.
+        steps: Vec<PlanStep>,
+    },
     /// Of the three-party protocol.
     Three {
         /// Which curve.

@@ -1,17 +1,19 @@
-//! `cenote params --plot`: draws curves of parameters for `cenote`, which says on standard input what is wanted.
+//! `cenote params --plot` and `cenote plan --plot`: draws curves of parameters, and plans, for `cenote`, which says on standard input what is wanted.
 
 use std::io::Read;
+use std::path::Path;
 
+use cenote::text::grouped;
 use cenote::{Error, Result};
-use cenote_console::{Command, Drawing, Drawn, PoolCurve, ThreeCurve, write_file};
+use cenote_console::{Command, Drawing, Drawn, PlanStep, PoolCurve, ThreeCurve, write_file};
 use cenote_params::three::{Variant, Workload};
 use cenote_params::{lego, pool};
 
 use crate::curves;
-use crate::plot::{Plot, Series, Style};
+use crate::plot::{Branch, Plot, Series, Style, Tree};
 
 /// A description is shorter, in bytes.
-const LONGEST: u64 = 1 << 16;
+const LONGEST: u64 = 1 << 22;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Draw {}
@@ -21,10 +23,11 @@ impl Command for Draw {
         let wanted: Drawn =
             serde_json::from_reader(std::io::stdin().lock().take(LONGEST)).map_err(|error| {
                 Error::Usage(format!(
-                    "standard input does not describe a plot ({error}); `cenote params … --plot FILE` does"
+                    "standard input does not describe a plot ({error}); `cenote params … --plot FILE` and `cenote plan … --plot FILE` do"
                 ))
             })?;
         let plot = match wanted.drawing {
+            Drawing::Plan { title, steps } => return draw_plan(&wanted.file, title, &steps),
             Drawing::Three {
                 curve,
                 variant,
@@ -55,17 +58,53 @@ impl Command for Draw {
                 bucket,
             } => triples(security, pool_size, bucket),
         }?;
-        let is_png = wanted
-            .file
-            .extension()
-            .is_some_and(|end| end.eq_ignore_ascii_case("png"));
-        let bytes = if is_png {
-            plot.to_png().map_err(|source| Error::local("drawing", source))?
-        } else {
-            plot.to_svg().into_bytes()
-        };
-        write_file(&wanted.file, &bytes)
+        draw(&wanted.file, || plot.to_svg(), || plot.to_png())
     }
+}
+
+/// Writes a drawing as the name of the file says.
+fn draw(
+    file: &Path,
+    svg: impl FnOnce() -> String,
+    png: impl FnOnce() -> std::io::Result<Vec<u8>>,
+) -> Result<()> {
+    let is_png = file
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("png"));
+    let bytes = if is_png {
+        png().map_err(|source| Error::local("drawing", source))?
+    } else {
+        svg().into_bytes()
+    };
+    write_file(file, &bytes)
+}
+
+/// The steps of a query, with bars for the bits of all rows that a secret step gives.
+fn draw_plan(file: &Path, title: String, steps: &[PlanStep]) -> Result<()> {
+    let parties = steps
+        .iter()
+        .filter_map(|step| step.owner)
+        .max()
+        .map_or(0, |last| last + 1);
+    let mut kinds = vec!["all parties, secretly".to_owned()];
+    kinds.extend((0..parties).map(|party| format!("party {party}, in the clear")));
+    let branch = |step: &PlanStep| Branch {
+        depth: step.depth,
+        name: step.what.clone(),
+        note: format!("{} rows of {} bits", grouped(step.rows), grouped(step.bits)),
+        kind: step.owner.map_or(0, |owner| usize::from(owner) + 1),
+        size: match step.owner {
+            Some(_) => 0.0,
+            None => step.rows as f64 * step.bits as f64,
+        },
+    };
+    let tree = Tree {
+        title,
+        kinds,
+        bars: "bits of all rows of secret steps".into(),
+        branches: steps.iter().map(branch).collect(),
+    };
+    draw(file, || tree.to_svg(), || tree.to_png())
 }
 
 /// The three-party protocol: what was asked, and the batch that was chosen.

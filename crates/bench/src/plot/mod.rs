@@ -1,4 +1,4 @@
-//! Lines, steps, dots and bars on linear or logarithmic axes.
+//! Lines, steps, dots and bars on linear or logarithmic axes, and trees.
 //!
 //! A [`Plot`] is data; [`Plot::to_svg`] and [`Plot::to_png`] draw it.
 
@@ -7,9 +7,11 @@ mod canvas;
 mod draw;
 mod parts;
 mod scale;
+mod tree;
 
 pub(crate) use bars::{Bars, Group};
 pub use parts::{Axis, Plot, Scale, Series, Style};
+pub(crate) use tree::{Branch, Tree};
 
 impl Plot {
     /// The plot as an SVG document.

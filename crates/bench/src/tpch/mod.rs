@@ -5,6 +5,7 @@ mod report;
 #[path = "../../../query/tests/tpch/sqlite.rs"]
 mod sqlite;
 mod tables;
+mod values;
 
 use std::io;
 use std::path::Path;

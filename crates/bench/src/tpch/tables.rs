@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use std::path::Path;
 
+use super::values;
 use tpchgen::csv::{
     CustomerCsv, LineItemCsv, NationCsv, OrderCsv, PartCsv, PartSuppCsv, RegionCsv, SupplierCsv,
 };
@@ -13,13 +14,25 @@ use tpchgen::generators::{
     RegionGenerator, SupplierGenerator,
 };
 
-/// A table: its columns, as wide as the specification of TPC-H lets their values be, and what its owner promises of them, as a job file has it.
+/// A table: its columns, as wide as the specification of TPC-H lets their values be, and what its owner promises of them.
 struct Held {
     name: &'static str,
     party: u8,
     columns: &'static str,
-    promises: &'static str,
+    unique: &'static str,
+    at_most: &'static str,
+    below: &'static [(&'static str, Below)],
+    values: &'static [(&'static str, fn() -> Vec<String>)],
 }
+
+/// What the numbers of a column are less than.
+enum Below {
+    Number(u64),
+    /// One more than so many times the rows of a table: keys are counted from 1.
+    Rows(&'static str, u64),
+}
+
+use Below::{Number, Rows};
 
 const TABLES: [Held; 8] = [
     Held {
@@ -27,40 +40,80 @@ const TABLES: [Held; 8] = [
         party: 0,
         columns: "c_custkey u32, c_name char(18), c_address char(40), c_nationkey u8, c_phone char(15), c_acctbal decimal(12,2), \
                   c_mktsegment char(10), c_comment char(117)",
-        promises: "unique = [\"c_custkey\"]\ndistinct = { c_nationkey = 25, c_mktsegment = 5 }",
+        unique: "\"c_custkey\"",
+        at_most: "",
+        below: &[("c_custkey", Rows("customer", 1)), ("c_nationkey", Number(25))],
+        values: &[("c_mktsegment", values::segments)],
     },
     Held {
         name: "supplier",
         party: 0,
         columns: "s_suppkey u32, s_name char(18), s_address char(40), s_nationkey u8, s_phone char(15), s_acctbal decimal(12,2), \
                   s_comment char(101)",
-        promises: "unique = [\"s_suppkey\"]\ndistinct = { s_nationkey = 25 }",
+        unique: "\"s_suppkey\"",
+        at_most: "",
+        below: &[("s_suppkey", Rows("supplier", 1)), ("s_nationkey", Number(25))],
+        values: &[],
     },
     Held {
         name: "part",
         party: 0,
         columns: "p_partkey u32, p_name char(55), p_mfgr char(14), p_brand char(8), p_type char(25), p_size u8, p_container char(10), \
                   p_retailprice decimal(12,2), p_comment char(23)",
-        promises: "unique = [\"p_partkey\"]\ndistinct = { p_mfgr = 5, p_brand = 25, p_type = 150, p_size = 50, p_container = 40 }",
+        unique: "\"p_partkey\"",
+        at_most: "",
+        below: &[
+            ("p_partkey", Rows("part", 1)),
+            ("p_size", Number(51)),
+            ("p_retailprice", Number(2100)),
+        ],
+        values: &[
+            ("p_mfgr", values::manufacturers),
+            ("p_brand", values::brands),
+            ("p_type", values::types),
+            ("p_container", values::containers),
+        ],
     },
     Held {
         name: "partsupp",
         party: 0,
         columns: "ps_partkey u32, ps_suppkey u32, ps_availqty u16, ps_supplycost decimal(12,2), ps_comment char(199)",
-        promises: "at_most = { ps_partkey = 4 }",
+        unique: "[\"ps_partkey\", \"ps_suppkey\"]",
+        at_most: "ps_partkey = 4",
+        below: &[
+            ("ps_partkey", Rows("part", 1)),
+            ("ps_suppkey", Rows("supplier", 1)),
+            ("ps_availqty", Number(10000)),
+            ("ps_supplycost", Number(1001)),
+        ],
+        values: &[],
     },
     Held {
         name: "orders",
         party: 1,
         columns: "o_orderkey u32, o_custkey u32, o_orderstatus char(1), o_totalprice decimal(12,2), o_orderdate date, \
                   o_orderpriority char(15), o_clerk char(15), o_shippriority u8, o_comment char(79)",
-        promises: "unique = [\"o_orderkey\"]\ndistinct = { o_orderstatus = 3, o_orderpriority = 5 }",
+        unique: "\"o_orderkey\"",
+        at_most: "",
+        below: &[
+            ("o_orderkey", Rows("orders", 4)),
+            ("o_custkey", Rows("customer", 1)),
+            ("o_totalprice", Number(1_000_000)),
+            ("o_shippriority", Number(1)),
+        ],
+        values: &[
+            ("o_orderstatus", values::statuses),
+            ("o_orderpriority", values::priorities),
+        ],
     },
     Held {
         name: "nation",
         party: 1,
         columns: "n_nationkey u8, n_name char(14), n_regionkey u8, n_comment char(152)",
-        promises: "unique = [\"n_nationkey\"]\ndistinct = { n_name = 25, n_regionkey = 5 }",
+        unique: "\"n_nationkey\"",
+        at_most: "",
+        below: &[("n_nationkey", Number(25)), ("n_regionkey", Number(5))],
+        values: &[("n_name", values::nations)],
     },
     Held {
         name: "lineitem",
@@ -68,13 +121,33 @@ const TABLES: [Held; 8] = [
         columns: "l_orderkey u32, l_partkey u32, l_suppkey u32, l_linenumber u8, l_quantity u8, l_extendedprice decimal(12,2), \
                   l_discount decimal(4,2), l_tax decimal(4,2), l_returnflag char(1), l_linestatus char(1), l_shipdate date, \
                   l_commitdate date, l_receiptdate date, l_shipinstruct char(17), l_shipmode char(7), l_comment char(44)",
-        promises: "distinct = { l_returnflag = 3, l_linestatus = 2, l_shipinstruct = 4, l_shipmode = 7 }",
+        unique: "[\"l_orderkey\", \"l_linenumber\"]",
+        at_most: "l_orderkey = 7",
+        below: &[
+            ("l_orderkey", Rows("orders", 4)),
+            ("l_partkey", Rows("part", 1)),
+            ("l_suppkey", Rows("supplier", 1)),
+            ("l_linenumber", Number(8)),
+            ("l_quantity", Number(51)),
+            ("l_extendedprice", Number(105000)),
+            ("l_discount", Number(1)),
+            ("l_tax", Number(1)),
+        ],
+        values: &[
+            ("l_returnflag", values::flags),
+            ("l_linestatus", values::line_statuses),
+            ("l_shipinstruct", values::instructions),
+            ("l_shipmode", values::modes),
+        ],
     },
     Held {
         name: "region",
         party: 2,
         columns: "r_regionkey u8, r_name char(11), r_comment char(152)",
-        promises: "unique = [\"r_regionkey\"]\ndistinct = { r_name = 5 }",
+        unique: "\"r_regionkey\"",
+        at_most: "",
+        below: &[("r_regionkey", Number(5))],
+        values: &[("r_name", values::regions)],
     },
 ];
 
@@ -146,20 +219,42 @@ impl Written {
             .filter(|(table, _)| names.contains(&table.name))
         {
             let Held {
-                name,
-                party,
-                columns,
-                promises,
+                name, party, columns, ..
             } = table;
+            let promises = self.promises(table);
             let _ = writeln!(
                 job,
-                "[[table]]\nname = \"{name}\"\nparty = {party}\nfile = \"{name}.csv\"\nmax_rows = {rows}\n{promises}\n[table.columns]"
+                "[[table]]\nname = \"{name}\"\nparty = {party}\nfile = \"{name}.csv\"\nmax_rows = {rows}\n{promises}[table.columns]"
             );
             for (column, kind) in columns.split(", ").filter_map(|column| column.split_once(' ')) {
                 let _ = writeln!(job, "{column} = \"{kind} not null\"");
             }
         }
         job
+    }
+
+    /// What the owner of a table promises of it, as the specification of TPC-H has it.
+    fn promises(&self, table: &Held) -> String {
+        // With fewer suppliers, one may supply a part twice.
+        let unique = match table.name {
+            "partsupp" if self.rows("supplier") < 100 => "",
+            _ => table.unique,
+        };
+        let below = table.below.iter().map(|(column, below)| match below {
+            Number(end) => format!("{column} = {end}"),
+            Rows(of, times) => format!("{column} = {}", times * self.rows(of) as u64 + 1),
+        });
+        let values = table
+            .values
+            .iter()
+            .map(|(column, values)| format!("{column} = {:?}", values()));
+        let mut text = format!("unique = [{unique}]\nat_most = {{ {} }}\n", table.at_most);
+        for (promise, columns) in [("below", below.collect::<Vec<_>>()), ("values", values.collect())] {
+            if !columns.is_empty() {
+                let _ = writeln!(text, "{promise} = {{ {} }}", columns.join(", "));
+            }
+        }
+        text
     }
 
     /// The job file of a query that names all tables.

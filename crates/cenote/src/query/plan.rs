@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cenote_net::PartyId;
+use cenote_query::Explained;
 use serde::Serialize;
 
 use super::file::{Instead, QueryJob};
@@ -22,6 +23,9 @@ pub struct QueryPlan {
     pub protocol: Protocol,
     /// The steps, a line each, the last one first.
     pub steps: String,
+    /// The same steps, to be drawn.
+    #[serde(skip)]
+    pub explained: Explained,
     /// What every party learns, a sentence each.
     pub learnt: Vec<String>,
     /// AND gates of all steps.
@@ -82,8 +86,10 @@ impl QueryPlan {
         let busiest = (0..protocol.parties())
             .max_by_key(|&party| memory_bytes[usize::from(party)])
             .map_or(PartyId(0), PartyId);
+        let explained = planned.job.query().explained();
         Ok(QueryPlan {
-            steps: planned.job.query().explained().tree(),
+            steps: explained.tree(),
+            explained,
             learnt: planned.job.query().learnt(),
             and_gates: tally.and_gates,
             levels: tally.levels,

@@ -13,6 +13,11 @@ impl Command for Plan {
         if QueryJob::is_at(&self.job) {
             return query::plan(self, verbose);
         }
+        if self.plot.is_some() {
+            return Err(Error::Usage(
+                "--plot draws the steps of a query, and this job is a circuit".into(),
+            ));
+        }
         let progress = Progress::start("planning");
         let child = child(verbose)?;
         let plan = plan(&self.job, self.link, self.local.setting(), child, &mut |what| {

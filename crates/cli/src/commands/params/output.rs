@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
+use cenote::Result;
 use cenote::text::Table;
-use cenote::{Error, Result};
 use cenote_console::args::Form;
-use cenote_console::{Drawing, Drawn, Sibling};
+use cenote_console::{Drawing, Drawn, plot_file};
 use serde::Serialize;
 
 /// Where answers go.
@@ -17,14 +17,6 @@ pub(crate) struct Output {
     /// Also draw a plot, as .svg or .png by the file's name; this needs the program cenote-bench
     #[arg(long, value_name = "FILE", value_parser = plot_file)]
     pub(super) plot: Option<PathBuf>,
-}
-
-fn plot_file(text: &str) -> std::result::Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match path.extension() {
-        Some(end) if end.eq_ignore_ascii_case("svg") || end.eq_ignore_ascii_case("png") => Ok(path),
-        _ => Err("a plot's file name ends in .svg or .png".into()),
-    }
 }
 
 impl Output {
@@ -40,10 +32,7 @@ impl Output {
                 file: file.clone(),
                 drawing: drawing(),
             };
-            let text = serde_json::to_vec(&drawn)
-                .map_err(|error| Error::local("describing the plot", error.into()))?;
-            Sibling::Bench.ask("draw", &text)?;
-            eprintln!("wrote the plot to {}", file.display());
+            drawn.draw()?;
         }
         self.form
             .print(json, || format!("{}\n\n{}", lines.title, lines.table))

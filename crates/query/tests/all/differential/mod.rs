@@ -244,7 +244,7 @@ fn queries_take_all_steps() {
         ("for each row among rows with the same", 50),
     ];
     let mut counts = [0; 14];
-    for seed in 0..1500 {
+    for seed in 0..2000 {
         let case = Case::new(seed);
         let Ok(query) = Query::new(&case.asked.ours, case.world.schema.clone()) else {
             continue;

@@ -400,26 +400,9 @@ impl<'a> Queries<'a> {
         (part, made.into_iter().filter(|made| made.exact).collect())
     }
 
-    /// The column `at` of groups by so many of the columns that are `made`, and how often a value comes in it.
-    fn of_group(&mut self, made: &[Sql], keys: usize, at: usize, rolled: bool) -> (Sql, Option<usize>) {
-        if self.random.chance(75) {
-            let at = if at < made.len() {
-                at
-            } else {
-                self.random.below(made.len())
-            };
-            return (made[at].clone(), (at == 0 && keys == 1 && !rolled).then_some(1));
-        }
-        let window = (keys > 0 && self.random.chance(40))
-            .then(|| self.window(made))
-            .flatten();
-        (window.unwrap_or_else(|| self.over(made).any(1)), None)
-    }
-
-    pub(super) fn aggregate(&mut self, scope: &[Sql]) -> Sql {
+    pub(super) fn plain_aggregate(&mut self, scope: &[Sql]) -> Sql {
         let number = self.random.pick(&[Sort::Int, Sort::Decimal(2)]);
-        match self.random.below(9) {
-            8 => self.statistic(scope),
+        match self.random.below(8) {
             0 | 1 => Sql::new(Sort::Int, "count(*)", "count(*)").sized(2000.0),
             2 => {
                 let of = self.over(scope).any(1);

@@ -8,7 +8,14 @@ const LARGEST: f64 = 1e4;
 
 impl Queries<'_> {
     /// A variance or the like.
-    pub(super) fn statistic(&mut self, scope: &[Sql]) -> Sql {
+    pub(super) fn aggregate(&mut self, scope: &[Sql]) -> Sql {
+        match self.random.below(9) {
+            0 => self.statistic(scope),
+            _ => self.plain_aggregate(scope),
+        }
+    }
+
+    fn statistic(&mut self, scope: &[Sql]) -> Sql {
         let [x, y] = [(); 2].map(|()| self.over(scope).of(Sort::Int, 1));
         let name = self.random.pick(&[
             "variance",

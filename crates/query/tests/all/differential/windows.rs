@@ -33,6 +33,28 @@ pub(crate) fn small(parties: u8) -> [Case; 2] {
 }
 
 impl Queries<'_> {
+    /// The column `at` of groups by so many of the columns that are `made`, and how often a value comes in it.
+    pub(super) fn of_group(
+        &mut self,
+        made: &[Sql],
+        keys: usize,
+        at: usize,
+        rolled: bool,
+    ) -> (Sql, Option<usize>) {
+        if self.random.chance(75) {
+            let at = if at < made.len() {
+                at
+            } else {
+                self.random.below(made.len())
+            };
+            return (made[at].clone(), (at == 0 && keys == 1 && !rolled).then_some(1));
+        }
+        let window = (keys > 0 && !rolled && self.random.chance(40))
+            .then(|| self.window(made))
+            .flatten();
+        (window.unwrap_or_else(|| self.over(made).any(1)), None)
+    }
+
     /// A function over a window of rows with these columns; nothing if SQLite rounds some of them.
     pub(super) fn window(&mut self, scope: &[Sql]) -> Option<Sql> {
         if scope.is_empty() || scope.iter().any(|column| !column.exact) {
@@ -121,7 +143,7 @@ impl Queries<'_> {
                     true,
                 )
             }
-            _ => (self.aggregate(scope), false),
+            _ => (self.plain_aggregate(scope), false),
         }
     }
 }
