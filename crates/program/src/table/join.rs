@@ -47,9 +47,7 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Val
     let is_left = Value::apply(Op::Not, &[&merged.part(0, 1)], 1);
     let width = left.1.width();
     let found = Value::join(&[&is_left, &merged.part(1 + key.width as u32, width)]);
-    let latest = scanned(&starts(&keys), &found, &|earlier, later| {
-        Value::apply(Op::Select, &[&later.part(0, 1), later, earlier], width + 1)
-    });
+    let latest = latest(&starts(&keys), &found);
     let back = network.pass_back(&latest, &order, |_, x, y| {
         exchange_if(&swaps.pop().expect("one for each layer"), x, y)
     });
@@ -126,16 +124,20 @@ impl Lookup {
         if let Some(ascends) = ascends {
             right_order = Value::apply(Op::And, &[&right_order, &ascends], 1);
         }
-        let latest = scanned(&starts, &there, &|earlier, later| {
-            Value::apply(Op::Select, &[&later.part(0, 1), later, earlier], later.width())
-        });
-        let found = order.undone(&latest).slice(lefts, right.lanes());
+        let found = order.undone(&latest(&starts, &there)).slice(lefts, right.lanes());
         Matched {
             found: found.part(0, 1),
             payload: found.part(1, payload.width()),
             wrong: Value::apply(Op::Not, &[&right_order], 1),
         }
     }
+}
+
+/// For each place the latest record of its segment up to it whose lowest bit is 1; where there is none, that bit is 0.
+fn latest(starts: &Value, records: &Value) -> Value {
+    // With each such record a segment begins, all of which has it.
+    let begins = Value::apply(Op::Or, &[starts, &records.part(0, 1)], 1);
+    scanned(&begins, records, &|earlier, _| earlier.clone())
 }
 
 /// Of two rows of keys which key of both one after the other comes in each place of all; and whether both are sorted, without which the places have no meaning. Each

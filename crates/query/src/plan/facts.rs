@@ -73,9 +73,11 @@ impl Facts {
     /// Of rows that are made of each row.
     pub(super) fn of_exprs(&self, exprs: &[Expr]) -> Facts {
         let mut places = BTreeMap::new();
+        let mut alike = Vec::new();
         for (at, expr) in exprs.iter().enumerate() {
             if let Some(old) = expr.as_column() {
-                places.entry(old).or_insert(at);
+                let first = *places.entry(old).or_insert(at);
+                alike.extend((first != at).then_some([first, at]));
             }
         }
         let moved =
@@ -87,6 +89,10 @@ impl Facts {
             None => values(expr.kind, expr.nullable),
         });
         let mut facts = Facts::new(at_most.collect(), distinct.collect());
+        for [one, other] in alike {
+            facts.depend(vec![one], [other]);
+            facts.depend(vec![other], [one]);
+        }
         for (on, _) in &self.dependencies {
             let Some(new) = moved(on) else {
                 continue;

@@ -65,6 +65,7 @@ impl Planner<'_> {
             edges: &edges,
             work: self.work,
             at: relation.at,
+            in_orders: self.schema.parties == 3,
         };
         while let Some(both) = join.locally(&parts)? {
             parts = both;

@@ -17,22 +17,48 @@ mod planner;
 mod scan;
 pub(crate) mod window;
 
+use std::sync::Arc;
+
 use self::combine::{first, union};
 use self::group::grouped_by;
 use self::moments::Moments;
-use self::physical::Physical;
+use self::physical::{Physical, Step};
 pub(crate) use self::planner::Planner;
 use crate::error::{Error, Result};
 use crate::expr::Expr;
 use crate::relation::{Function, Operation, Relation};
+use crate::schema::Count;
 
 /// Most exchanges of records of a query: some minutes of planning, and hours of computing.
 const MAX_EXCHANGES: u64 = 1 << 33;
+
+/// The same steps, whose rows are in the end no more than `most`, or there is no answer: what is computed of groups is computed of so many.
+fn bounded(steps: Physical, most: usize) -> Physical {
+    if most >= steps.rows || steps.owner.is_some() {
+        return steps;
+    }
+    match &*steps.step {
+        Step::Project(input, exprs) => {
+            let input = bounded((**input).clone(), most);
+            Physical {
+                rows: input.rows,
+                step: Arc::new(Step::Project(Box::new(input), exprs.clone())),
+                ..steps
+            }
+        }
+        Step::Group { grouped: true, .. } => Physical { rows: most, ..steps },
+        _ => steps,
+    }
+}
 
 impl Planner<'_> {
     /// Steps whose columns are all of those of `relation`.
     pub(crate) fn steps(&self, relation: &Relation) -> Result<Physical> {
         let steps = self.plan(relation, &relation.all())?.shared(&[]);
+        let steps = match self.schema.answer.count {
+            Count::AtMost(most) => bounded(steps, most),
+            Count::Revealed => steps,
+        };
         calls::refuse_secret(&steps, relation.at)?;
         let exchanges = steps.exchanges();
         if exchanges > MAX_EXCHANGES {

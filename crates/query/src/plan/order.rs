@@ -32,6 +32,8 @@ pub(super) struct Joining<'a> {
     pub(super) edges: &'a [Edge],
     pub(super) work: &'a Work,
     pub(super) at: Option<Place>,
+    /// Whether rows are sorted in secret orders, as three parties do, and not by networks.
+    pub(super) in_orders: bool,
 }
 
 impl Joining<'_> {
@@ -88,12 +90,8 @@ impl Joining<'_> {
             return None;
         }
         let slots = slots(&lookup.physical, &lookup_keys)?;
-        let cost = cost(
-            &probe.physical,
-            &lookup.physical,
-            (&probe_keys, &lookup_keys),
-            slots,
-        );
+        let sides = (&probe.physical, &lookup.physical);
+        let cost = cost(sides, (&probe_keys, &lookup_keys), slots, self.in_orders);
         let shift = probe.physical.columns.len();
         let moved = lookup
             .places
@@ -188,8 +186,13 @@ fn without<'a>(parts: &[&'a Joined], place: usize) -> Vec<&'a Joined> {
     others.map(|(_, part)| *part).collect()
 }
 
-/// About how many ANDs a join takes.
-fn cost(probe: &Physical, lookup: &Physical, keys: (&[usize], &[usize]), slots: usize) -> f64 {
+/// About how many ANDs a join takes, of which it is told whether rows are sorted in secret orders.
+fn cost(
+    (probe, lookup): (&Physical, &Physical),
+    keys: (&[usize], &[usize]),
+    slots: usize,
+    in_orders: bool,
+) -> f64 {
     if probe.owner.is_some() && probe.owner == lookup.owner {
         return 0.0;
     }
@@ -202,14 +205,24 @@ fn cost(probe: &Physical, lookup: &Physical, keys: (&[usize], &[usize]), slots: 
     let key = bits(keys.0, probe) + 1.0;
     let payload = lookup.width() as f64 * slots as f64;
     let all = (probe.rows + lookup.rows) as f64;
-    let merging = all * all.log2().max(1.0) * (2.0 * key + payload);
-    let sorting = |side: &Physical, keys: &[usize]| {
-        let rows = side.rows as f64;
-        if side.owner.is_some() || side.is_sorted(keys) || side.rows == 1 {
-            return 0.0;
-        }
-        rows * rows.log2().max(1.0).powi(2) / 4.0 * (key + side.width() as f64)
+    let levels = all.log2().max(1.0);
+    let joining = if in_orders {
+        // Keys are compared with numbers of rows, and then what is looked up is moved, filled in, and moved back.
+        all * (1.1 * levels * (key + levels) + 100.0 + 3.0 * payload)
+    } else {
+        all * levels * (2.0 * key + payload) + sorting(probe, keys.0, key) + sorting(lookup, keys.1, key)
     };
-    // What comes next is done with as many rows.
-    merging + sorting(probe, keys.0) + sorting(lookup, keys.1) + probe.rows as f64 * slots as f64 * 64.0
+    // What comes next is done with as many rows, which are sorted once more at the least.
+    let rows = probe.rows as f64 * slots as f64;
+    let width = (probe.width() + lookup.width()) as f64;
+    joining + rows * (64.0 + width + 20.0 * rows.log2().max(1.0))
+}
+
+/// About how many ANDs a network takes that sorts rows by keys of so many bits, unless they come so.
+fn sorting(side: &Physical, keys: &[usize], key: f64) -> f64 {
+    let rows = side.rows as f64;
+    if side.owner.is_some() || side.is_sorted(keys) || side.rows == 1 {
+        return 0.0;
+    }
+    rows * rows.log2().max(1.0).powi(2) / 4.0 * (key + side.width() as f64)
 }
