@@ -188,30 +188,11 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
                 transpose64(tile);
             }
         }
-        let mut at = 0;
-        for run in runs {
-            let (start, len) = (starts[run.part as usize] + run.start as usize, run.len as usize);
-            assert!(
-                run.start as usize + len <= parts[run.part as usize].lanes,
-                "a run is within its part"
-            );
-            match (len, run.times) {
-                (1, 1) => {
-                    moved[at] = columns[start];
-                    at += 1;
-                }
-                (1, times) => {
-                    moved[at..][..times as usize].fill(columns[start]);
-                    at += times as usize;
-                }
-                (_, times) => {
-                    for _ in 0..times {
-                        moved[at..at + len].copy_from_slice(&columns[start..start + len]);
-                        at += len;
-                    }
-                }
-            }
-        }
+        move_words(&mut moved, &columns, runs, |run| {
+            let (part, end) = (run.part as usize, run.start as usize + run.len as usize);
+            assert!(end <= parts[part].lanes, "a run is within its part");
+            starts[part] + run.start as usize
+        });
         for (word, tile) in moved.chunks_exact_mut(64).enumerate() {
             let tile: &mut [u64; 64] = tile.try_into().expect("a tile has 64 words");
             transpose64(tile);
@@ -219,6 +200,24 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
                 target[(first + row) * stride + word] = bits;
             }
         }
+    }
+}
+
+/// Fills `moved` with the words of `runs`, a word a lane; `start` says where those of a run begin.
+fn move_words(moved: &mut [u64], words: &[u64], runs: &[LaneRun], start: impl Fn(&LaneRun) -> usize) {
+    let mut at = 0;
+    for run in runs {
+        let (start, len) = (start(run), run.len as usize);
+        match (len, run.times as usize) {
+            (1, 1) => moved[at] = words[start],
+            (1, times) => moved[at..][..times].fill(words[start]),
+            (_, times) => {
+                for copy in moved[at..][..len * times].chunks_exact_mut(len.max(1)) {
+                    copy.copy_from_slice(&words[start..][..len]);
+                }
+            }
+        }
+        at += run.lanes();
     }
 }
 

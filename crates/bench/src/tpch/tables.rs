@@ -22,8 +22,11 @@ struct Held {
     unique: &'static str,
     at_most: &'static str,
     below: &'static [(&'static str, Below)],
-    values: &'static [(&'static str, fn() -> Vec<String>)],
+    values: &'static [Listed],
 }
+
+/// A column of text, and its values.
+type Listed = (&'static str, fn() -> Vec<String>);
 
 /// What the numbers of a column are less than.
 enum Below {

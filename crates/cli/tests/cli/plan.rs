@@ -133,3 +133,43 @@ fn programs_are_measured_on_every_engine() {
     assert!(rows[1]["speedup"].as_f64().unwrap() > 0.0 && rows[0]["speedup"].is_null());
     assert!(std::fs::read_to_string(plot).unwrap().contains("oram"));
 }
+
+/// The steps of a query are drawn; a circuit has none.
+#[test]
+fn the_steps_of_a_query_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = |name: &str, party: u8| {
+        format!(
+            "[[table]]\nname = \"{name}\"\nparty = {party}\nmax_rows = 10\nunique = [\"id\"]\ncolumns = {{ id = \"u8\", x = \"u8\" }}\n"
+        )
+    };
+    let query = "SELECT SUM(a.x) AS s FROM a JOIN b USING (id) WHERE b.x < 7";
+    let text = format!(
+        "protocol = \"three\"\nquery = \"{query}\"\n{}{}[answer]\nmax_rows = 1\n",
+        table("a", 0),
+        table("b", 1)
+    );
+    let file = write(folder.path(), "job.toml", &text);
+    for (name, start) in [("plan.svg", &b"<svg"[..]), ("plan.png", b"\x89PNG")] {
+        let plot = folder.path().join(name);
+        let plan = run(cenote().arg("plan").arg(&file).arg("--plot").arg(&plot));
+        assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+        assert!(plan.stderr.contains("wrote the plot to"), "{}", plan.stderr);
+        let drawn = std::fs::read(&plot).unwrap();
+        assert!(drawn.starts_with(start));
+        if name.ends_with("svg") {
+            let svg = String::from_utf8(drawn).unwrap();
+            for part in [
+                "join on",
+                "party 1, in the clear",
+                "all parties, secretly",
+                "rows of",
+            ] {
+                assert!(svg.contains(part), "{part}: {svg}");
+            }
+        }
+    }
+    let circuit = write(folder.path(), "circuit.toml", &job("three", 2, 1));
+    let plan = run(cenote().arg("plan").arg(&circuit).args(["--plot", "plan.svg"]));
+    plan.failed(2, &["--plot draws the steps of a query"]);
+}

@@ -253,6 +253,18 @@ fn how_many_rows_are_told() {
     ]);
 }
 
+/// What is computed of groups is computed of as many as the answer may have.
+#[test]
+fn groups_are_no_more_than_the_answer_may_have() {
+    let mut world = world();
+    let sql = "select id, sum(x) / count(*) as m from a join b using (id) group by id";
+    for (most, answer) in [(4, "1 10 | 3 -5 | 9 100"), (2, "no answer")] {
+        world.schema.answer.count = Count::AtMost(most);
+        world.answers(&[(sql, answer)]);
+        assert_eq!(world.plan(sql).unwrap().explained().rows, most);
+    }
+}
+
 #[test]
 fn an_answer_goes_to_whom_it_is_for() {
     let mut world = world();
