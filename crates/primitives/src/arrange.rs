@@ -143,7 +143,7 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
     );
     let sources: usize = parts.iter().map(|part| part.lanes).sum();
     let short = lanes < LONG * runs.len();
-    let single = runs.len() == lanes && runs.iter().all(|run| run.len == 1);
+    let single = runs.len() == lanes && runs.iter().all(|run| (run.len, run.times) == (1, 1));
     if single && (rows < 16 || sources > 4 * lanes) {
         for (row, words) in target.chunks_exact_mut(stride.max(1)).enumerate() {
             gather_row(words, runs, |part| {

@@ -1,5 +1,7 @@
 //! Small groups, which an answer leaves out where the job says so.
 
+use std::collections::BTreeSet;
+
 use crate::error::{Error, Result};
 use crate::expr::{Comparison, Expr};
 use crate::relation::{Aggregate, Function, Info, Operation, Relation};
@@ -25,6 +27,7 @@ pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
             made_of,
             ..
         } => {
+            once_each(input)?;
             let rows = Aggregate::rows();
             let (kind, nullable) = rows.kind(MAX_ROWS as u64, *grouped);
             aggregates.push(match *made_of {
@@ -63,4 +66,33 @@ pub(crate) fn large_groups(relation: &mut Relation, least: u64) -> Result<()> {
             "the job sets `min_group`, so the answer must be made of groups, without subqueries beside them; use GROUP BY, or SUM, COUNT, MIN, MAX or AVG",
         )),
     }
+}
+
+/// Sees that the rows of no table are added up several times, which would make small groups seem large.
+fn once_each(relation: &Relation) -> Result<()> {
+    if let Operation::Union(inputs) = &relation.operation {
+        let mut seen = BTreeSet::new();
+        for input in inputs {
+            let mut tables = BTreeSet::new();
+            scanned(input, &mut tables);
+            if !seen.is_disjoint(&tables) {
+                let what = "the job sets `min_group`, so the rows of one table may come once only where they are counted; leave out UNION of a table with \
+                            itself, and ROLLUP, CUBE, GROUPING SETS and FULL JOIN below a GROUP BY or DISTINCT";
+                return Err(Error::query(relation.at, what));
+            }
+            seen.extend(tables);
+        }
+    }
+    relation.inputs().into_iter().try_for_each(once_each)
+}
+
+/// The tables that a relation is of.
+fn scanned(relation: &Relation, tables: &mut BTreeSet<usize>) {
+    if let Operation::Scan(table) = relation.operation {
+        tables.insert(table);
+    }
+    relation
+        .inputs()
+        .into_iter()
+        .for_each(|input| scanned(input, tables));
 }

@@ -25,12 +25,11 @@ impl List {
         &self.0
     }
 
-    /// What the places are: whoever gives one may give any that its bits hold.
+    /// What the places are.
     pub(crate) fn kind(&self) -> ValueKind {
-        let last = self.0.len().saturating_sub(1).max(1);
         ValueKind::Number {
             least: 0,
-            most: (1 << (usize::BITS - last.leading_zeros())) - 1,
+            most: self.0.len() as i128 - 1,
             scale: 0,
         }
     }

@@ -92,7 +92,7 @@ impl Declared {
         self.fields.iter().position(|field| field.name == name)
     }
 
-    /// What the values of a column are: whoever gives a number may give any that its bits hold.
+    /// What the values of a column are.
     pub(crate) fn kind(&self, column: usize) -> ValueKind {
         let field = &self.fields[column];
         let kind = ValueKind::of(field.kind);
@@ -100,7 +100,7 @@ impl Declared {
             None => kind,
             Some(end) => ValueKind::Number {
                 least: 0,
-                most: (1 << bits(end - 1)) - 1,
+                most: end - 1,
                 scale: kind.scale(),
             },
         }
@@ -272,11 +272,6 @@ impl Declared {
             Some(_) => Ok(()),
         }
     }
-}
-
-/// How many bits a number that is not negative takes, one at the least.
-fn bits(number: i128) -> u32 {
-    (i128::BITS - number.leading_zeros()).max(1)
 }
 
 impl Schema {

@@ -270,6 +270,11 @@ pub fn check_run(plan: &Plan, wires: usize) -> Result<()> {
 /// [`Error::BadInput`] if the wires of the parts differ, or a run is not within its part.
 pub fn check_arrange(parts: &[Piece<'_, impl WireVector>], runs: &[LaneRun]) -> Result<()> {
     let wires = parts.first().map_or(0, |(_, range)| range.len());
+    let beyond =
+        |(part, range): &Piece<'_, _>| range.end > WireVector::wires(*part) || range.start > range.end;
+    if parts.iter().any(beyond) {
+        return Err(Error::BadInput("a vector has not so many wires".into()));
+    }
     if parts.iter().any(|(_, range)| range.len() != wires) {
         return Err(Error::BadInput(
             "lanes of vectors with different numbers of wires".into(),

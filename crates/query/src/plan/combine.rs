@@ -37,7 +37,7 @@ pub(super) fn join(join: Join, at: Option<Place>) -> Result<Physical> {
     };
     let looked_up = join.lookup.columns.iter().map(of_both);
     let columns: Vec<Column> = join.probe.columns.iter().copied().chain(looked_up).collect();
-    let facts = Facts::of_join(&join);
+    let facts = Facts::of_join(&join, owner.is_none());
     debug_assert_eq!(facts.distinct.len(), columns.len());
     let join = match owner {
         Some(_) => join,
@@ -119,7 +119,7 @@ pub(super) fn first(input: Physical, told: usize, order: &[Order], rows: Range<u
     let mut order: Vec<Ordered> = Vec::new();
     for by in by.chain(others) {
         let before = order.iter().map(|by| by.column);
-        if order.is_empty() || !input.facts.depends(by.column, before) {
+        if order.is_empty() || !input.facts.depends(by.column, before, input.owner.is_none()) {
             order.push(by);
         }
     }

@@ -6,7 +6,7 @@ use super::physical::{Join, values};
 use crate::expr::Expr;
 
 /// Most dependencies that are kept of a step.
-const MAX_DEPENDENCIES: usize = 64;
+const MAX_DEPENDENCIES: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -14,8 +14,16 @@ pub(crate) struct Facts {
     pub(crate) at_most: Vec<(Vec<usize>, usize)>,
     /// How many different values, nulls included, each column has at most.
     pub(crate) distinct: Vec<Option<u64>>,
-    /// Rows that are alike in the first columns, nulls included, are alike in the others.
-    dependencies: Vec<(Vec<usize>, BTreeSet<usize>)>,
+    dependencies: Vec<Dependency>,
+}
+
+/// Rows that are alike in some columns, nulls included, are alike in others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Dependency {
+    on: Vec<usize>,
+    columns: BTreeSet<usize>,
+    /// Whether secret steps have made it so, or seen to it, whatever owners give.
+    verified: bool,
 }
 
 impl Facts {
@@ -28,42 +36,63 @@ impl Facts {
     }
 
     /// Columns depend on others.
-    pub(crate) fn depend(&mut self, on: Vec<usize>, columns: impl IntoIterator<Item = usize>) {
+    pub(crate) fn depend(
+        &mut self,
+        on: Vec<usize>,
+        columns: impl IntoIterator<Item = usize>,
+        verified: bool,
+    ) {
         if self.dependencies.len() < MAX_DEPENDENCIES {
-            self.dependencies.push((on, columns.into_iter().collect()));
+            self.dependencies.push(Dependency {
+                on,
+                columns: columns.into_iter().collect(),
+                verified,
+            });
         }
     }
 
-    /// All columns that depend on `on`, these included.
-    fn closure(&self, on: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
-        let mut known: BTreeSet<usize> = on.into_iter().collect();
-        // Each round but the last one uses a dependency more.
-        loop {
-            let before = known.len();
-            for (on, columns) in &self.dependencies {
-                if on.iter().all(|column| known.contains(column)) {
-                    known.extend(columns);
-                }
-            }
-            if known.len() == before {
-                return known;
-            }
+    /// The same of rows that an owner gives, who may break them.
+    pub(crate) fn given(&self) -> Self {
+        let mut facts = self.clone();
+        facts
+            .dependencies
+            .iter_mut()
+            .for_each(|dependency| dependency.verified = false);
+        facts
+    }
+
+    /// Of each column whether it is one of `on` or depends on them, by these dependencies.
+    fn closure(
+        &self,
+        on: impl IntoIterator<Item = usize>,
+        counts: impl Fn(&Dependency) -> bool,
+    ) -> Vec<bool> {
+        let mut known = vec![false; self.distinct.len()];
+        on.into_iter().for_each(|column| known[column] = true);
+        let mut left: Vec<&Dependency> = self.dependencies.iter().filter(|one| counts(one)).collect();
+        while let Some(next) = left
+            .iter()
+            .position(|one| one.on.iter().all(|&column| known[column]))
+        {
+            let one = left.swap_remove(next);
+            one.columns.iter().for_each(|&column| known[column] = true);
         }
+        known
     }
 
-    /// Whether a column is the same in rows that are alike in these.
-    pub(super) fn depends(&self, column: usize, on: impl IntoIterator<Item = usize>) -> bool {
-        self.closure(on).contains(&column)
+    /// Whether a column is the same in rows that are alike in these: of secret rows, whatever owners give.
+    pub(super) fn depends(&self, column: usize, on: impl IntoIterator<Item = usize>, secret: bool) -> bool {
+        self.closure(on, |dependency| dependency.verified || !secret)[column]
     }
 
-    /// Of these columns those on which the others depend. A column of many bits, of which `bits` says how many, is more readily left out.
+    /// Of these columns those on which the others depend, which is to be verified. A column of many bits, of which `bits` says how many, is more readily left out.
     pub(crate) fn independent(&self, columns: usize, bits: impl Fn(usize) -> u32) -> Vec<usize> {
         let mut kept: BTreeSet<usize> = (0..columns).collect();
         let mut widest_first: Vec<usize> = (0..columns).collect();
         widest_first.sort_by_key(|&column| std::cmp::Reverse(bits(column)));
         for column in widest_first {
             kept.remove(&column);
-            if kept.is_empty() || !self.depends(column, kept.iter().copied()) {
+            if kept.is_empty() || !self.closure(kept.iter().copied(), |_| true)[column] {
                 kept.insert(column);
             }
         }
@@ -90,45 +119,46 @@ impl Facts {
         });
         let mut facts = Facts::new(at_most.collect(), distinct.collect());
         for [one, other] in alike {
-            facts.depend(vec![one], [other]);
-            facts.depend(vec![other], [one]);
+            facts.depend(vec![one], [other], true);
+            facts.depend(vec![other], [one], true);
         }
-        for (on, _) in &self.dependencies {
+        for Dependency { on, verified, .. } in &self.dependencies {
             let Some(new) = moved(on) else {
                 continue;
             };
-            let known = self.closure(on.iter().copied());
+            let known = self.closure(on.iter().copied(), |other| other.verified || !verified);
             let depends = |expr: &Expr| {
                 let mut all = true;
-                expr.columns(&mut |column| all &= known.contains(&column));
+                expr.columns(&mut |column| all &= known[column]);
                 all
             };
             let columns = (0..exprs.len()).filter(|&at| depends(&exprs[at]));
-            facts.depend(new, columns);
+            facts.depend(new, columns, *verified);
         }
         facts
     }
 
     /// Of groups by the first `keys` columns; what is made of each comes after these.
-    pub(super) fn of_groups(&self, keys: usize, distinct: Vec<Option<u64>>) -> Facts {
+    pub(super) fn of_groups(&self, keys: usize, distinct: Vec<Option<u64>>, verified: bool) -> Facts {
         let of_keys = |of: &[usize]| of.iter().all(|&column| column < keys);
         let at_most = self.at_most.iter().filter(|(of, _)| of_keys(of)).cloned();
         let all = (0..keys).collect();
         let columns = distinct.len();
         let mut facts = Facts::new(at_most.chain([(all, 1)]).collect(), distinct);
-        facts.depend((0..keys).collect(), 0..columns);
-        for (on, columns) in self.dependencies.iter().filter(|(on, _)| of_keys(on)) {
-            facts.depend(
-                on.clone(),
-                columns.iter().copied().filter(|&column| column < keys),
-            );
+        facts.depend((0..keys).collect(), 0..columns, verified);
+        for one in self.dependencies.iter().filter(|one| of_keys(&one.on)) {
+            let columns = one.columns.iter().copied().filter(|&column| column < keys);
+            facts.depend(one.on.clone(), columns, one.verified);
         }
         facts
     }
 
-    /// Of the rows of a join.
-    pub(super) fn of_join(join: &Join) -> Facts {
-        let (probe, lookup) = (&join.probe.facts, &join.lookup.facts);
+    /// Of the rows of a join, which is done secretly, or by one party.
+    pub(super) fn of_join(join: &Join, secretly: bool) -> Facts {
+        let [probe, lookup] = [&join.probe, &join.lookup].map(|side| match side.owner {
+            Some(_) if secretly => side.facts.given(),
+            _ => side.facts.clone(),
+        });
         let (slots, outer) = (join.slots, join.outer);
         let count = probe.distinct.len();
         let later = |column: &usize| column + count;
@@ -140,26 +170,25 @@ impl Facts {
             probe.distinct.iter().copied().chain(looked_up).collect(),
         );
         if slots == 1 {
-            facts.depend(
-                join.probe_keys.clone(),
-                (0..lookup.distinct.len()).map(|at| at + count),
-            );
+            let columns = (0..lookup.distinct.len()).map(|at| at + count);
+            facts.depend(join.probe_keys.clone(), columns, secretly);
         }
         if !outer {
             for (probe, lookup) in join.probe_keys.iter().zip(join.lookup_keys.iter().map(later)) {
-                facts.depend(vec![*probe], [lookup]);
-                facts.depend(vec![lookup], [*probe]);
+                facts.depend(vec![*probe], [lookup], secretly);
+                facts.depend(vec![lookup], [*probe], secretly);
             }
         }
-        for (on, columns) in &probe.dependencies {
-            facts.depend(on.clone(), columns.iter().copied());
+        for one in &probe.dependencies {
+            facts.depend(one.on.clone(), one.columns.iter().copied(), one.verified);
         }
         // Rows that are not found are null in all columns, and must not meet others in these.
         let found =
             |column: &usize| !join.lookup.columns[*column].nullable || join.lookup_keys.contains(column);
-        for (on, columns) in &lookup.dependencies {
-            if !outer || on.iter().any(found) {
-                facts.depend(on.iter().map(later).collect(), columns.iter().map(later));
+        for one in &lookup.dependencies {
+            if !outer || one.on.iter().any(found) {
+                let on = one.on.iter().map(later).collect();
+                facts.depend(on, one.columns.iter().map(later), one.verified);
             }
         }
         facts

@@ -218,7 +218,9 @@ fn group(input: Physical, keys: usize, functions: &[Function], grouped: bool) ->
             .iter()
             .map(|column| values(column.kind, column.nullable)),
     );
-    let facts = input.facts.of_groups(keys, distinct);
+    let facts = input
+        .facts
+        .of_groups(keys, distinct, input.owner.is_none() && !input.is_in_groups(keys));
     Physical {
         rows,
         owner: input.owner,

@@ -81,7 +81,8 @@ impl Planner<'_> {
         }
         let keys: Vec<usize> = facts.at_most.iter().map(|(key, _)| key[0]).collect();
         for key in keys.into_iter().filter(|&key| !columns[key].nullable) {
-            facts.depend(vec![key], 0..columns.len());
+            // One of the owners is honest, and has seen that its keys come once.
+            facts.depend(vec![key], 0..columns.len(), true);
         }
         let mut physical = Physical {
             columns,

@@ -283,7 +283,7 @@ impl Physical {
             columns: self.columns.clone(),
             rows: self.rows,
             owner: None,
-            facts: self.facts.clone(),
+            facts: self.facts.given(),
             step: Arc::new(Step::Share(Box::new(self), keys.to_vec())),
         }
     }

@@ -68,14 +68,14 @@ fn promised(declared: &Declared, columns: &[usize], places: &BTreeMap<usize, usi
         let own = declared
             .distinct
             .get(&field.name)
-            .map(|&count| count as u64 + u64::from(field.nullable))
+            .map(|&count| (count as u64).saturating_add(field.nullable.into()))
             .or_else(|| values(declared.kind(column), field.nullable));
         let listed = declared.list(column).map(|list| list.values().len() as i128);
         let end = declared
             .end(column)
             .or(listed)
             .and_then(|end| u64::try_from(end).ok());
-        let end = end.map(|end| end + u64::from(field.nullable));
+        let end = end.map(|end| end.saturating_add(field.nullable.into()));
         let own = own.into_iter().chain(end).min();
         own.map(|own| own.min(declared.max_rows as u64))
     });
@@ -92,7 +92,7 @@ fn promised(declared: &Declared, columns: &[usize], places: &BTreeMap<usize, usi
         .collect();
     let mut facts = Facts::new(at_most, distinct.collect());
     for key in keys {
-        facts.depend(key, 0..columns.len());
+        facts.depend(key, 0..columns.len(), false);
     }
     facts
 }

@@ -178,7 +178,7 @@ impl Windowed {
             // Which of several equal rows comes first is told by what is told of them, and by nothing else.
             for column in (0..input.columns.len()).filter(|&column| input.constant(column).is_none()) {
                 let mut before = self.order.iter().map(|by| by.column);
-                if self.order.is_empty() || !input.facts.depends(column, &mut before) {
+                if self.order.is_empty() || !input.facts.depends(column, &mut before, input.owner.is_none()) {
                     self.order.push(ascending(column));
                 }
             }

@@ -57,7 +57,15 @@ impl Context<'_> {
                 let other = self.choice(whole, above, Expr::number(1, 0), other)?;
                 self.choice(whole, below, Expr::number(-1, 0), other)?
             }
-            ("SQRT", [x]) => self.a_number(x)?.root(),
+            ("SQRT", [x]) => {
+                let value = self.a_number(x)?;
+                if value.kind.scale() > MAX_PLACES {
+                    let what =
+                        format!("SQRT takes numbers of at most {MAX_PLACES} decimal places; use ROUND first");
+                    return Err(Error::query(at(whole), what));
+                }
+                value.root()
+            }
             ("MOD", [x, y]) => Expr::arithmetic(Arithmetic::Remainder, self.a_number(x)?, self.a_number(y)?),
             ("POWER" | "POW", [x, exponent]) => {
                 let (value, exponent) = (self.a_number(x)?, self.expression(exponent)?);

@@ -40,7 +40,14 @@ impl Resolver<'_> {
         // What is made of groups cannot be compared with columns of single rows.
         let around = grouping.is_none().then_some(&scope);
         let subqueries = Subqueries::new(self, named, around);
-        let windows = Windows::new(select, relation.most_rows(self.schema));
+        let sets = grouping
+            .as_ref()
+            .and_then(|grouping| grouping.sets.as_ref())
+            .map_or(1, Vec::len);
+        let windows = Windows::new(
+            select,
+            relation.most_rows(self.schema).saturating_mul(sets as u64),
+        );
         let mut context = Context::grouped(&scope, self.work, grouping.as_mut()).with(Some(&subqueries));
         let condition = |context: &mut Context<'_>, of: &Option<ast::Expr>| {
             let condition = of.as_ref().map(|condition| context.condition(condition));

@@ -58,7 +58,10 @@ impl<'a> Executor<'a> {
                     return self.all_together(input, &kinds, functions, physical);
                 }
                 let rows = self.rows(input);
-                let same = functions.iter().filter(|function| **function == Function::Same);
+                // The first of these are keys that depend on others.
+                let same = functions
+                    .iter()
+                    .take_while(|function| **function == Function::Same);
                 let side_by_side = input.is_in_groups(keys + same.count());
                 self.grouped(rows, (&kinds, physical), *keys, functions, side_by_side)
             }

@@ -253,6 +253,25 @@ fn how_many_rows_are_told() {
     ]);
 }
 
+/// A row that is counted several times makes no group of several rows.
+#[test]
+fn rows_are_counted_once_for_min_group() {
+    let mut world = world();
+    world.schema.answer.min_group = 2;
+    for sql in [
+        "select id, sum(x) from (select * from a union all select * from a) u group by id",
+        "select distinct id, s from (select id, sum(x) as s from a group by grouping sets ((id), (id))) q",
+    ] {
+        let told = world.ask(sql);
+        assert!(
+            told.contains("the rows of one table may come once only"),
+            "{sql}: {told}"
+        );
+    }
+    let both = "select id, count(*) from (select id from a union all select id from b) u group by id";
+    world.answers(&[(both, "null 2 | 1 3 | 3 2 | 9 2")]);
+}
+
 /// What is computed of groups is computed of as many as the answer may have.
 #[test]
 fn groups_are_no_more_than_the_answer_may_have() {

@@ -342,3 +342,43 @@ fn rows_are_sorted_once() {
         medians[1]
     );
 }
+
+/// There are more rows than in the tables.
+#[test]
+fn windows_over_groupings() {
+    let world = World::new(2)
+        .table(0, "a", "x u8 not null, y u8 not null", "1 1 | 2 2")
+        .with(|table| table.max_rows = 2)
+        .table(1, "b", "x u8 not null, y u8 not null", "3 3 | 4 4")
+        .with(|table| table.max_rows = 2);
+    let all = "(select * from a union all select * from b) u group by cube(x, y)";
+    world.answers(&[
+        (
+            &format!("select count(*) from (select x, y, count(*) as n from {all}) q"),
+            "13",
+        ),
+        (
+            &format!(
+                "select max(r), count(*) from (select row_number() over (order by x, y) as r from {all}) q"
+            ),
+            "13 13",
+        ),
+        (
+            &format!("select distinct sum(count(*)) over () as n from {all}"),
+            "16",
+        ),
+    ]);
+}
+
+/// Rows that stand by a key and another column do not stand by the key.
+#[test]
+fn rows_of_a_partition_are_not_those_of_a_group() {
+    let world = World::new(2)
+        .table(0, "a", "k char(2) not null, x u8 not null", "p 2 | q 1 | p 1")
+        .table(1, "b", "k char(2) not null, x u8 not null", "q 2 | p 3 | q 3");
+    let numbered = "(select k, x, count(*) over (partition by x, k) as c from (select * from a union all select * from b) u) w";
+    world.answers(&[(
+        &format!("select upper(k) as u, sum(x) as s, sum(c) as n from {numbered} group by k"),
+        "P 6 3 | Q 6 3",
+    )]);
+}

@@ -4,7 +4,7 @@ use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_query::{OwnInput, Query};
 
-use crate::common::{Outcome, World};
+use crate::common::{Outcome, World, rows};
 use crate::differential::{Case, Random};
 
 /// The outcome of `sql` where party 1 does not look at whether its tables keep what is declared.
@@ -167,6 +167,63 @@ fn keys_on_which_nothing_depends() {
             unchecked(&world("1 1 p | 1 1 p | 2 2 r"), sql),
             Outcome::Answer(_)
         ));
+    }
+}
+
+/// Which of equal rows comes first is told by what is told of them, whatever an owner has promised of its keys.
+#[test]
+fn ties_of_keys_that_are_not_unique() {
+    let world = World::new(2)
+        .table(0, "a", "k u8 not null unique, secret u8", "1 30 | 2 10 | 3 20")
+        .table(
+            1,
+            "b",
+            "id u8 not null unique, k u8, v u8",
+            "7 1 5 | 7 2 6 | 7 3 4",
+        );
+    for sql in [
+        "select id, v, count(*) over (partition by secret) as c from b join a using (k) order by id",
+        "select id, v, row_number() over (order by id) + 0 * secret as c from b join a using (k) order by id",
+    ] {
+        let Outcome::Answer(table) = unchecked(&world, sql) else {
+            panic!("{sql}");
+        };
+        let told = rows(&table);
+        let values: Vec<&str> = told
+            .split(" | ")
+            .map(|row| row.split(' ').nth(1).unwrap())
+            .collect();
+        assert_eq!(values, ["4", "5", "6"], "{sql}: {told}");
+    }
+}
+
+/// Numbers that are not below what was promised, and places that are in no list.
+#[test]
+fn values_that_were_not_promised() {
+    let world = World::new(2)
+        .table(0, "a", "id u8 not null unique, x i8", "1 10 | 2 20")
+        .table(
+            1,
+            "b",
+            "id u8 not null unique, n u8 not null below 5, t char(2) not null values p,q,r",
+            "1 4 q | 2 0 r",
+        );
+    world.answers(&[("select x, n, t from a join b using (id)", "10 4 q | 20 0 r")]);
+    // After whether a row counts: three bits of a number, or two of a place, and then its key.
+    for (column, width, end) in [("n", 3, 5), ("t", 2, 3)] {
+        let sql = format!("select x, {column} from a join b using (id)");
+        for value in 0..1usize << width {
+            let found = changed(&world, &sql, |bits| {
+                if bits.rows() == 9 + width {
+                    put(bits, 0, 1, width, value);
+                }
+            });
+            assert_eq!(
+                found == Outcome::NoAnswer,
+                value >= end,
+                "{column} {value}: {found:?}"
+            );
+        }
     }
 }
 
