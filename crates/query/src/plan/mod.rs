@@ -26,7 +26,7 @@ use self::physical::{Physical, Step};
 pub(crate) use self::planner::Planner;
 use crate::error::{Error, Result};
 use crate::expr::Expr;
-use crate::relation::{Function, Operation, Relation};
+use crate::relation::{Aggregate, Function, Operation, Order, Relation};
 use crate::schema::Count;
 
 /// Most exchanges of records of a query: some minutes of planning, and hours of computing.
@@ -75,78 +75,108 @@ impl Planner<'_> {
     fn plan(&self, relation: &Relation, wanted: &[Expr]) -> Result<Physical> {
         self.work.keep(wanted, relation.at)?;
         if wanted.iter().any(|expr| expr.as_place().is_some()) {
-            let places: Vec<Expr> = wanted
-                .iter()
-                .map(|expr| expr.as_place().map_or(expr, |(place, _)| place).clone())
-                .collect();
-            let steps = self.plan(relation, &places)?;
-            let made = steps.all().into_iter().zip(wanted);
-            let made = made.map(|(column, expr)| match expr.as_place() {
-                Some((_, list)) => column.listed(list.clone(), expr.kind),
-                None => column,
-            });
-            return Ok(steps.project(made.collect()));
+            let steps = self.plan(relation, &as_places(wanted))?;
+            return Ok(with_values(steps, wanted));
         }
+        // A step is within another as often as the query says: each kind keeps what it needs on the stack in a function of its own.
         match &relation.operation {
             Operation::Scan(table) => Ok(self.scan(*table, wanted)),
             Operation::Project(input, exprs) => self.plan(input, &self.composed(wanted, exprs, relation.at)?),
             Operation::Filter(input, condition) => self.filter(input, condition, wanted),
             Operation::Inner(..) => self.inner(relation, Vec::new(), wanted),
             Operation::Left { left, right, on } => self.left(relation.at, (left, right), on, wanted),
-            Operation::Union(inputs) => {
-                let inputs = inputs
-                    .iter()
-                    .map(|input| self.plan(input, wanted))
-                    .collect::<Result<Vec<_>>>()?;
-                union(inputs, relation.at)
-            }
-            Operation::Group {
-                input,
-                keys,
-                aggregates,
-                grouped,
-                ..
-            } => {
-                if let Some(earlier) = self.grouped_before_join(relation)? {
-                    self.work.make(earlier.parts(), relation.at)?;
-                    return self.plan(&earlier, wanted);
-                }
-                let (aggregates, wanted) = &match self.is_of_one(input) {
-                    true => (aggregates.clone(), wanted.to_vec()),
-                    false => calls::of_keys(keys, aggregates, wanted),
-                };
-                let arguments = aggregates.iter().map(|aggregate| aggregate.of.clone());
-                let needed: Vec<Expr> = keys.iter().cloned().chain(arguments).collect();
-                let input = self.plan(input, &needed)?;
-                self.work.keep(wanted, relation.at)?;
-                let functions: Vec<Function> =
-                    aggregates.iter().map(|aggregate| aggregate.function).collect();
-                let made = (functions.as_slice(), &Moments::of(aggregates));
-                let group = grouped_by(input, keys.len(), made, *grouped, relation.at)?;
-                // As many bits as are promised to whatever comes next.
-                let promised = relation.columns.iter().map(|info| (info.kind, info.nullable));
-                let added = aggregates.iter().skip(relation.columns.len() - keys.len());
-                let added = added.map(|aggregate| (aggregate.of.kind, aggregate.of.nullable));
-                let exact = group.all().into_iter().zip(promised.chain(added));
-                let exact: Vec<Expr> = exact
-                    .map(|(column, (kind, nullable))| Expr {
-                        nullable,
-                        ..column.into_kind(kind)
-                    })
-                    .collect();
-                let wanted = wanted
-                    .iter()
-                    .map(|expr| expr.over(&|at| exact[at].clone()))
-                    .collect();
-                Ok(group.project(wanted))
-            }
+            Operation::Union(inputs) => union(self.each(inputs, wanted)?, relation.at),
+            Operation::Group { .. } => self.groups(relation, wanted),
             Operation::Window(input, window) => self.windowed(relation, (input, window), wanted),
             Operation::First(input, order, rows) => {
-                let by = order.iter().map(|order| order.by.clone());
-                let needed: Vec<Expr> = wanted.iter().cloned().chain(by).collect();
-                let input = self.plan(input, &needed)?;
+                let input = self.plan(input, &with_order(wanted, order))?;
                 Ok(first(input, wanted.len(), order, rows.clone()))
             }
         }
     }
+
+    fn each(&self, inputs: &[Relation], wanted: &[Expr]) -> Result<Vec<Physical>> {
+        inputs.iter().map(|input| self.plan(input, wanted)).collect()
+    }
+
+    fn groups(&self, relation: &Relation, wanted: &[Expr]) -> Result<Physical> {
+        let Operation::Group {
+            input,
+            keys,
+            aggregates,
+            ..
+        } = &relation.operation
+        else {
+            unreachable!("it is called for groups");
+        };
+        if let Some(earlier) = self.grouped_before_join(relation)? {
+            self.work.make(earlier.parts(), relation.at)?;
+            return self.plan(&earlier, wanted);
+        }
+        let (aggregates, wanted) = match self.is_of_one(input) {
+            true => (aggregates.clone(), wanted.to_vec()),
+            false => calls::of_keys(keys, aggregates, wanted),
+        };
+        let steps = self.plan(input, &with_arguments(keys, &aggregates))?;
+        self.work.keep(&wanted, relation.at)?;
+        of_groups(relation, steps, &aggregates, &wanted)
+    }
+}
+
+/// The places of listed values.
+fn as_places(wanted: &[Expr]) -> Vec<Expr> {
+    let place = |expr: &Expr| expr.as_place().map_or(expr, |(place, _)| place).clone();
+    wanted.iter().map(place).collect()
+}
+
+/// The listed values, where steps give their places.
+fn with_values(steps: Physical, wanted: &[Expr]) -> Physical {
+    let made = steps.all().into_iter().zip(wanted);
+    let made = made.map(|(column, expr)| match expr.as_place() {
+        Some((_, list)) => column.listed(list.clone(), expr.kind),
+        None => column,
+    });
+    let made = made.collect();
+    steps.project(made)
+}
+
+fn with_order(wanted: &[Expr], order: &[Order]) -> Vec<Expr> {
+    let by = order.iter().map(|order| order.by.clone());
+    wanted.iter().cloned().chain(by).collect()
+}
+
+fn with_arguments(keys: &[Expr], aggregates: &[Aggregate]) -> Vec<Expr> {
+    let arguments = aggregates.iter().map(|aggregate| aggregate.of.clone());
+    keys.iter().cloned().chain(arguments).collect()
+}
+
+/// What is wanted of the groups of `input`, whose columns are the keys and what `aggregates` are of.
+fn of_groups(
+    relation: &Relation,
+    input: Physical,
+    aggregates: &[Aggregate],
+    wanted: &[Expr],
+) -> Result<Physical> {
+    let Operation::Group { keys, grouped, .. } = &relation.operation else {
+        unreachable!("it is called for groups");
+    };
+    let functions: Vec<Function> = aggregates.iter().map(|aggregate| aggregate.function).collect();
+    let made = (functions.as_slice(), &Moments::of(aggregates));
+    let group = grouped_by(input, keys.len(), made, *grouped, relation.at)?;
+    // As many bits as are promised to whatever comes next.
+    let promised = relation.columns.iter().map(|info| (info.kind, info.nullable));
+    let added = aggregates.iter().skip(relation.columns.len() - keys.len());
+    let added = added.map(|aggregate| (aggregate.of.kind, aggregate.of.nullable));
+    let exact = group.all().into_iter().zip(promised.chain(added));
+    let exact: Vec<Expr> = exact
+        .map(|(column, (kind, nullable))| Expr {
+            nullable,
+            ..column.into_kind(kind)
+        })
+        .collect();
+    let wanted = wanted
+        .iter()
+        .map(|expr| expr.over(&|at| exact[at].clone()))
+        .collect();
+    Ok(group.project(wanted))
 }
