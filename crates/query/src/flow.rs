@@ -59,20 +59,8 @@ impl Query {
 
     /// The places of the tables that it is asked of.
     pub fn tables(&self) -> BTreeSet<usize> {
-        let mut tables = BTreeSet::new();
-        scanned(self.relation(), &mut tables);
-        tables
+        self.relation().scanned()
     }
-}
-
-fn scanned(relation: &Relation, tables: &mut BTreeSet<usize>) {
-    if let Operation::Scan(table) = relation.operation {
-        tables.insert(table);
-    }
-    relation
-        .inputs()
-        .into_iter()
-        .for_each(|input| scanned(input, tables));
 }
 
 /// What an expression over columns tells of.

@@ -73,8 +73,7 @@ fn once_each(relation: &Relation) -> Result<()> {
     if let Operation::Union(inputs) = &relation.operation {
         let mut seen = BTreeSet::new();
         for input in inputs {
-            let mut tables = BTreeSet::new();
-            scanned(input, &mut tables);
+            let tables = input.scanned();
             if !seen.is_disjoint(&tables) {
                 let what = "the job sets `min_group`, so the rows of one table may come once only where they are counted; leave out UNION of a table with \
                             itself, and ROLLUP, CUBE, GROUPING SETS and FULL JOIN below a GROUP BY or DISTINCT";
@@ -84,15 +83,4 @@ fn once_each(relation: &Relation) -> Result<()> {
         }
     }
     relation.inputs().into_iter().try_for_each(once_each)
-}
-
-/// The tables that a relation is of.
-fn scanned(relation: &Relation, tables: &mut BTreeSet<usize>) {
-    if let Operation::Scan(table) = relation.operation {
-        tables.insert(table);
-    }
-    relation
-        .inputs()
-        .into_iter()
-        .for_each(|input| scanned(input, tables));
 }

@@ -1,5 +1,6 @@
 //! Columns of which all values are listed: until the answer they are the places of their values in the list, which takes a few bits.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -58,12 +59,12 @@ struct Placed {
 ///
 /// # Errors
 /// If it gets larger than a query may.
-pub(crate) fn places(relation: &Relation, schema: &Schema, work: &Work) -> Result<Relation> {
+pub(crate) fn places<'a>(relation: &'a Relation, schema: &Schema, work: &Work) -> Result<Cow<'a, Relation>> {
     if schema.tables.iter().all(|table| table.values.is_empty()) {
-        return Ok(relation.clone());
+        return Ok(Cow::Borrowed(relation));
     }
     let placed = Places { schema, work }.of(relation)?;
-    Ok(placed.with_values(&relation.columns))
+    Ok(Cow::Owned(placed.with_values(&relation.columns)))
 }
 
 impl Placed {

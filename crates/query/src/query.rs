@@ -86,7 +86,7 @@ impl Query {
             schema: &schema,
             work: &work,
         }
-        .steps(&places(&resolved.relation, &schema, &work)?)?;
+        .steps(places(&resolved.relation, &schema, &work)?.as_ref())?;
         Ok(Query {
             schema,
             relation: resolved.relation,

@@ -1,5 +1,6 @@
 //! A query as operations on relations, before it is decided where each is done.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::error::Place;
@@ -135,6 +136,14 @@ impl Relation {
         match &self.operation {
             Operation::Scan(_) => 1,
             _ => self.inputs().into_iter().map(Relation::tables).sum(),
+        }
+    }
+
+    /// The places of the tables that it is of.
+    pub(crate) fn scanned(&self) -> BTreeSet<usize> {
+        match self.operation {
+            Operation::Scan(table) => BTreeSet::from([table]),
+            _ => self.inputs().into_iter().flat_map(Relation::scanned).collect(),
         }
     }
 

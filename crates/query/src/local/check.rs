@@ -1,9 +1,8 @@
 //! Whether a table keeps what its owner declares of it.
 
-use std::cmp::Ordering;
-
 use cenote_tables::{Column, Field, Table, Type, Values};
 
+use super::rows::compare_values;
 use crate::error::{Error, Result};
 use crate::schema::Declared;
 
@@ -96,12 +95,7 @@ fn come_twice(columns: &[&Column], rows: usize) -> bool {
     // No table has more rows.
     let rows = 0..u32::try_from(rows).unwrap_or(u32::MAX);
     let whole = |row: &u32| !columns.iter().any(|column| column.is_null(*row as usize));
-    let compared = |one: u32, other: u32| {
-        let each = columns
-            .iter()
-            .map(|column| column.values.compare(one as usize, other as usize));
-        each.fold(Ordering::Equal, Ordering::then)
-    };
+    let compared = |one, other| compare_values(columns, one, other);
     let mut places: Vec<u32> = rows.filter(whole).collect();
     places.sort_unstable_by(|&one, &other| compared(one, other));
     places.windows(2).any(|pair| compared(pair[0], pair[1]).is_eq())

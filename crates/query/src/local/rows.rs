@@ -56,18 +56,21 @@ impl AllRows {
         let all = 0..u32::try_from(self.count).unwrap_or(u32::MAX);
         let (mut places, nulls): (Vec<u32>, Vec<u32>) = all.partition(|&row| !is_null(row));
         let whole = places.len();
-        let compared = |one: u32, other: u32| {
-            let each = columns
-                .iter()
-                .map(|column| column.values.compare(one as usize, other as usize));
-            each.fold(Ordering::Equal, Ordering::then)
-        };
+        let compared = |one, other| compare_values(&columns, one, other);
         if !places.is_sorted_by(|&one, &other| compared(one, other).is_le()) {
             places.sort_by(|&one, &other| compared(one, other));
         }
         places.extend(nulls);
         (places, whole)
     }
+}
+
+/// How two rows without nulls compare, the first column counting most.
+pub(super) fn compare_values(columns: &[&TableColumn], one: u32, other: u32) -> Ordering {
+    let each = columns
+        .iter()
+        .map(|column| column.values.compare(one as usize, other as usize));
+    each.fold(Ordering::Equal, Ordering::then)
 }
 
 /// How two rows come after one another.

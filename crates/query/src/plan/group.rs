@@ -218,9 +218,9 @@ fn group(input: Physical, keys: usize, functions: &[Function], grouped: bool) ->
             .iter()
             .map(|column| values(column.kind, column.nullable)),
     );
-    let facts = input
-        .facts
-        .of_groups(keys, distinct, input.owner.is_none() && !input.is_in_groups(keys));
+    // Rows that are not sorted by the keys alone may have a key in two places, where what depends on it is not compared.
+    let verified = input.owner.is_none() && !input.is_in_groups(keys, functions);
+    let facts = input.facts.of_groups(keys, distinct, verified);
     Physical {
         rows,
         owner: input.owner,

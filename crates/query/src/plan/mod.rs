@@ -104,6 +104,7 @@ impl Planner<'_> {
             input,
             keys,
             aggregates,
+            grouped,
             ..
         } = &relation.operation
         else {
@@ -119,7 +120,7 @@ impl Planner<'_> {
         };
         let steps = self.plan(input, &with_arguments(keys, &aggregates))?;
         self.work.keep(&wanted, relation.at)?;
-        of_groups(relation, steps, &aggregates, &wanted)
+        of_groups(relation, (steps, keys.len(), *grouped), &aggregates, &wanted)
     }
 }
 
@@ -153,19 +154,16 @@ fn with_arguments(keys: &[Expr], aggregates: &[Aggregate]) -> Vec<Expr> {
 /// What is wanted of the groups of `input`, whose columns are the keys and what `aggregates` are of.
 fn of_groups(
     relation: &Relation,
-    input: Physical,
+    (input, keys, grouped): (Physical, usize, bool),
     aggregates: &[Aggregate],
     wanted: &[Expr],
 ) -> Result<Physical> {
-    let Operation::Group { keys, grouped, .. } = &relation.operation else {
-        unreachable!("it is called for groups");
-    };
     let functions: Vec<Function> = aggregates.iter().map(|aggregate| aggregate.function).collect();
     let made = (functions.as_slice(), &Moments::of(aggregates));
-    let group = grouped_by(input, keys.len(), made, *grouped, relation.at)?;
+    let group = grouped_by(input, keys, made, grouped, relation.at)?;
     // As many bits as are promised to whatever comes next.
     let promised = relation.columns.iter().map(|info| (info.kind, info.nullable));
-    let added = aggregates.iter().skip(relation.columns.len() - keys.len());
+    let added = aggregates.iter().skip(relation.columns.len() - keys);
     let added = added.map(|aggregate| (aggregate.of.kind, aggregate.of.nullable));
     let exact = group.all().into_iter().zip(promised.chain(added));
     let exact: Vec<Expr> = exact

@@ -25,29 +25,27 @@ impl Planner<'_> {
             .enumerate()
             .map(|(at, &column)| (column, at))
             .collect();
-        let info = |&column: &usize| {
-            let field = &declared.fields[column];
-            Column {
-                kind: declared
-                    .list(column)
-                    .map_or(declared.kind(column), |list| list.kind()),
-                nullable: field.nullable,
-            }
+        let info = |&column: &usize| Column {
+            kind: declared
+                .list(column)
+                .map_or(declared.kind(column), |list| list.kind()),
+            nullable: declared.fields[column].nullable,
         };
+        let infos: Vec<Column> = columns.iter().map(info).collect();
         let moved = wanted
             .iter()
             .map(|expr| {
                 expr.over(&|old| {
-                    let Column { kind, nullable } = info(&old);
+                    let Column { kind, nullable } = infos[places[&old]];
                     Expr::column(places[&old], kind, nullable)
                 })
             })
             .collect();
         let rows = Physical {
-            columns: columns.iter().map(info).collect(),
+            facts: promised(declared, (&columns, &infos), &places),
+            columns: infos,
             rows: declared.max_rows,
             owner: Some(declared.party),
-            facts: promised(declared, &columns, &places),
             step: Arc::new(Step::Scan { table, columns }),
         };
         match self.schema.secret_only {
@@ -57,34 +55,30 @@ impl Planner<'_> {
     }
 }
 
-/// What the owner of a table promises of these of its columns; `places` says where each stands among them.
-fn promised(declared: &Declared, columns: &[usize], places: &BTreeMap<usize, usize>) -> Facts {
+/// What the owner of a table promises of these of its columns, of which `infos` are; `places` says where each stands among them.
+fn promised(
+    declared: &Declared,
+    (columns, infos): (&[usize], &[Column]),
+    places: &BTreeMap<usize, usize>,
+) -> Facts {
     let place = |name: &String| places.get(&declared.column(name)?).copied();
     let unique = declared.unique.iter().map(|names| (&names[..], 1));
     let at_most = declared.at_most.iter();
     let at_most = at_most.map(|(name, &count)| (std::slice::from_ref(name), count));
-    let distinct = columns.iter().map(|&column| {
-        let field = &declared.fields[column];
-        let own = declared
-            .distinct
-            .get(&field.name)
-            .map(|&count| (count as u64).saturating_add(field.nullable.into()))
-            .or_else(|| values(declared.kind(column), field.nullable));
-        let listed = declared.list(column).map(|list| list.values().len() as i128);
-        let end = declared
-            .end(column)
-            .or(listed)
-            .and_then(|end| u64::try_from(end).ok());
-        let end = end.map(|end| end.saturating_add(field.nullable.into()));
-        let own = own.into_iter().chain(end).min();
-        own.map(|own| own.min(declared.max_rows as u64))
+    let distinct = columns.iter().zip(infos).map(|(&column, info)| {
+        let promised = declared.distinct.get(&declared.fields[column].name);
+        let end = declared.end(column).and_then(|end| u64::try_from(end).ok());
+        let counts = promised.map(|&count| count as u64).into_iter().chain(end);
+        let counts = counts.map(|count| count.saturating_add(info.nullable.into()));
+        let all = counts.chain(values(info.kind, info.nullable)).min();
+        all.map(|all| all.min(declared.max_rows as u64))
     });
     let at_most = unique
         .chain(at_most)
         .filter_map(|(names, count)| Some((names.iter().map(place).collect::<Option<_>>()?, count)));
     let at_most: Vec<(Vec<usize>, usize)> = at_most.collect();
     // Nulls come more than once.
-    let is_key = |of: &[usize]| of.iter().all(|&place| !declared.fields[columns[place]].nullable);
+    let is_key = |of: &[usize]| of.iter().all(|&place| !infos[place].nullable);
     let keys: Vec<Vec<usize>> = at_most
         .iter()
         .filter(|(of, count)| *count == 1 && is_key(of))

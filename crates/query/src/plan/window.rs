@@ -8,7 +8,7 @@ use super::physical::{Column, Ordered, Physical, Step, values};
 use super::planner::Planner;
 use crate::error::Result;
 use crate::expr::{Expr, Node};
-use crate::relation::{Order, Relation};
+use crate::relation::{Function, Order, Relation};
 use crate::window::{Made, Window, WindowColumn};
 
 /// From here on the columns of an expression are those that a window adds.
@@ -211,8 +211,13 @@ fn added(window: Windowed, input: Physical) -> Physical {
 }
 
 impl Physical {
-    /// Whether those of its secret rows stand side by side that have the same values of the first `keys` columns, and those that do not count last.
-    pub(crate) fn is_in_groups(&self, keys: usize) -> bool {
+    /// Whether those of its secret rows stand side by side that are of one group by the first `keys` columns, and by those that depend on them and come next: they
+    /// are what the first of `functions` are of. Rows that do not count come last.
+    pub(crate) fn is_in_groups(&self, keys: usize, functions: &[Function]) -> bool {
+        let same = functions
+            .iter()
+            .take_while(|function| **function == Function::Same);
+        let keys = keys + same.count();
         let columns: BTreeSet<usize> = (0..keys)
             .filter(|&column| self.constant(column).is_none())
             .collect();

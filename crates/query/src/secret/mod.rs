@@ -20,7 +20,6 @@ use self::cell::{Cell, any, number};
 use self::expr::Evaluator;
 use crate::expr::{Expr, ValueKind};
 use crate::plan::physical::{Ordered, Physical, Step};
-use crate::relation::Function;
 use crate::segment::Segments;
 
 /// Secret rows.
@@ -58,11 +57,7 @@ impl<'a> Executor<'a> {
                     return self.all_together(input, &kinds, functions, physical);
                 }
                 let rows = self.rows(input);
-                // The first of these are keys that depend on others.
-                let same = functions
-                    .iter()
-                    .take_while(|function| **function == Function::Same);
-                let side_by_side = input.is_in_groups(keys + same.count());
+                let side_by_side = input.is_in_groups(*keys, functions);
                 self.grouped(rows, (&kinds, physical), *keys, functions, side_by_side)
             }
             Step::First {
