@@ -22,6 +22,12 @@ fn the_examples_answer_what_their_readme_says() {
     ]);
     assert_eq!(rows, expected);
     assert_eq!(report("overlap")["answer"]["rows"], json!([["2"]]));
+    let owed = json!([
+        ["N", "3", "97500.50"],
+        ["S", "4", "228600.00"],
+        ["W", "5", "327400.75"]
+    ]);
+    assert_eq!(report("loans")["answer"]["rows"], owed);
     let higher: Vec<bool> = report("bids")["outputs"][0]["values"]
         .as_array()
         .expect("ten lots")
