@@ -4,13 +4,20 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use cenote::Transport;
 use cenote::local::Setting;
+use cenote::{Protocol, Transport};
 use cenote_bench::tpch::{Asked, Tpch, TpchReport, run_tpch};
 
-/// Runs some queries, with `about` called before each.
-fn run(numbers: &[u8], secret_only: bool, folder: &Path, about: &mut dyn FnMut(&str)) -> TpchReport {
+/// Runs some queries with this protocol, with `about` called before each.
+fn run(
+    protocol: &str,
+    numbers: &[u8],
+    secret_only: bool,
+    folder: &Path,
+    about: &mut dyn FnMut(&str),
+) -> TpchReport {
     let tpch = Tpch {
+        protocol: Protocol::named(protocol).unwrap(),
         scale: 0.0005,
         secret_only,
         queries: numbers
@@ -34,9 +41,10 @@ fn run(numbers: &[u8], secret_only: bool, folder: &Path, about: &mut dyn FnMut(&
 #[test]
 fn answers_are_those_of_sqlite() {
     let folder = tempfile::tempdir().unwrap();
-    let local = run(&[1, 6, 13], false, folder.path(), &mut |_| ());
-    let secret = run(&[6], true, folder.path(), &mut |_| ());
-    for report in [&local, &secret] {
+    let local = run("three", &[1, 6, 13], false, folder.path(), &mut |_| ());
+    let secret = run("three", &[6], true, folder.path(), &mut |_| ());
+    let of_two = run("authenticated", &[6, 15], false, folder.path(), &mut |_| ());
+    for report in [&local, &secret, &of_two] {
         report.check().unwrap();
     }
     let ands = |report: &TpchReport, at: usize| report.rows[at].outcome.as_ref().unwrap().and_gates;
@@ -48,7 +56,7 @@ fn answers_are_those_of_sqlite() {
 fn a_wrong_answer_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let items = folder.path().join("lineitem.csv");
-    let report = run(&[1], false, folder.path(), &mut |what| {
+    let report = run("three", &[1], false, folder.path(), &mut |what| {
         if what == "asking q1" {
             // The parties' tables lack a row that SQLite has.
             let text = std::fs::read_to_string(&items).unwrap();

@@ -162,6 +162,15 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
         }
         return;
     }
+    transposed(target, rows, runs, parts);
+}
+
+/// Words of a row that are moved together: a line of the cache.
+const LINE: usize = 8;
+
+/// As [`arrange_rows`], 64 rows at a time, as words of a lane each.
+fn transposed(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[Rows<'_>]) {
+    let stride = runs.iter().map(LaneRun::lanes).sum::<usize>().div_ceil(64);
     // Where the lanes of each part begin.
     let mut starts = Vec::with_capacity(parts.len());
     let mut words = 0;
@@ -170,54 +179,94 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
         words += 64 * part.stride();
     }
     let mut columns = Zeroizing::new(vec![0u64; words]);
-    let mut moved = Zeroizing::new(vec![0u64; 64 * stride]);
     for first in (0..rows).step_by(64) {
         let count = (rows - first).min(64);
         for (part, &start) in parts.iter().zip(&starts) {
             let own = part.stride();
-            let tiles = columns[start..].chunks_exact_mut(64).take(own).enumerate();
-            for (word, tile) in tiles {
-                let tile: &mut [u64; 64] = tile.try_into().expect("a tile has 64 words");
-                for (row, bits) in tile.iter_mut().enumerate() {
-                    *bits = if row < count {
-                        part.words[(first + row) * own + word]
-                    } else {
-                        0
-                    };
+            let rows = &part.words[first * own..];
+            for (words, tiles) in columns[start..][..64 * own].chunks_mut(64 * LINE).enumerate() {
+                let (tiles, _) = tiles.as_chunks_mut::<64>();
+                for (row, words) in rows
+                    .chunks_exact(own)
+                    .take(count)
+                    .map(|row| &row[LINE * words..])
+                    .enumerate()
+                {
+                    tiles
+                        .iter_mut()
+                        .zip(words)
+                        .for_each(|(tile, word)| tile[row] = *word);
                 }
-                transpose64(tile);
+                for tile in tiles {
+                    tile[count..].fill(0);
+                    transpose64(tile);
+                }
             }
         }
-        move_words(&mut moved, &columns, runs, |run| {
-            let (part, end) = (run.part as usize, run.start as usize + run.len as usize);
-            assert!(end <= parts[part].lanes, "a run is within its part");
-            starts[part] + run.start as usize
-        });
-        for (word, tile) in moved.chunks_exact_mut(64).enumerate() {
-            let tile: &mut [u64; 64] = tile.try_into().expect("a tile has 64 words");
-            transpose64(tile);
-            for (row, &bits) in tile[..count].iter().enumerate() {
-                target[(first + row) * stride + word] = bits;
+        let mut moved = Moved::new(runs, parts, &starts);
+        let mut tiles = Zeroizing::new([[0u64; 64]; LINE]);
+        for word in (0..stride).step_by(LINE) {
+            let tiles = &mut tiles[..LINE.min(stride - word)];
+            moved.fill(tiles.as_flattened_mut(), &columns);
+            tiles.iter_mut().for_each(transpose64);
+            for (row, target) in target[first * stride..]
+                .chunks_exact_mut(stride)
+                .take(count)
+                .enumerate()
+            {
+                let words = target[word..].iter_mut();
+                words.zip(&*tiles).for_each(|(word, tile)| *word = tile[row]);
             }
         }
     }
 }
 
-/// Fills `moved` with the words of `runs`, a word a lane; `start` says where those of a run begin.
-fn move_words(moved: &mut [u64], words: &[u64], runs: &[LaneRun], start: impl Fn(&LaneRun) -> usize) {
-    let mut at = 0;
-    for run in runs {
-        let (start, len) = (start(run), run.len as usize);
-        match (len, run.times as usize) {
-            (1, 1) => moved[at] = words[start],
-            (1, times) => moved[at..][..times].fill(words[start]),
-            (_, times) => {
-                for copy in moved[at..][..len * times].chunks_exact_mut(len.max(1)) {
-                    copy.copy_from_slice(&words[start..][..len]);
+/// The words of the lanes of runs, one after the other, where each lane of the parts is a word.
+struct Moved<'a> {
+    runs: &'a [LaneRun],
+    /// Where the lanes of each part begin, and how many it has.
+    parts: Vec<(usize, usize)>,
+    /// Lanes of the first run that are taken already.
+    taken: usize,
+}
+
+impl<'a> Moved<'a> {
+    fn new(runs: &'a [LaneRun], parts: &[Rows<'_>], starts: &[usize]) -> Self {
+        let lanes = parts.iter().map(|part| part.lanes);
+        Self {
+            runs,
+            parts: starts.iter().copied().zip(lanes).collect(),
+            taken: 0,
+        }
+    }
+
+    /// Fills `next`, or as much of it as there are lanes.
+    fn fill(&mut self, mut next: &mut [u64], columns: &[u64]) {
+        while let ([run, others @ ..], false) = (self.runs, next.is_empty()) {
+            let (part, len) = (run.part as usize, run.len as usize);
+            let (start, lanes) = self.parts[part];
+            assert!(run.start as usize + len <= lanes, "a run is within its part");
+            let words = &columns[start + run.start as usize..][..len];
+            let now = next.len().min(run.lanes() - self.taken);
+            let mut filled;
+            (filled, next) = next.split_at_mut(now);
+            match words {
+                [word] => filled.fill(*word),
+                _ => {
+                    let mut at = self.taken % len.max(1);
+                    while !filled.is_empty() {
+                        let copy;
+                        (copy, filled) = filled.split_at_mut((len - at).min(filled.len()));
+                        copy.copy_from_slice(&words[at..][..copy.len()]);
+                        at = 0;
+                    }
                 }
             }
+            self.taken += now;
+            if self.taken == run.lanes() {
+                (self.runs, self.taken) = (others, 0);
+            }
         }
-        at += run.lanes();
     }
 }
 

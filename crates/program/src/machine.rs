@@ -1,5 +1,6 @@
 //! What a session computes with: an engine, what counts, or what records.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use cenote_circuit::Plan;
@@ -135,10 +136,6 @@ impl Hosted {
         kept(&self.wires, slot)
     }
 
-    fn select(&self, (slot, range): &Wires) -> AnyWires {
-        self.at(*slot).1.select(range.clone())
-    }
-
     /// Adds a call on `wires`, and what else it is given.
     fn note(&mut self, name: &str, wires: &[Wires], more: impl IntoIterator<Item = u64>) {
         let numbers = |(slot, range): &Wires| [self.at(*slot).0, range.start as u64, range.end as u64];
@@ -146,22 +143,30 @@ impl Hosted {
         self.done.call(name, wires);
         self.done.call("and", more);
     }
-
-    /// All of `wires` together; nothing if there are none.
-    fn together(&self, wires: &[Wires]) -> Option<AnyWires> {
-        match wires {
-            [] => None,
-            [one] => Some(self.select(one)),
-            several => {
-                let parts: Vec<AnyWires> = several.iter().map(|wires| self.select(wires)).collect();
-                Some(AnyWires::concat(&parts.iter().collect::<Vec<_>>()))
-            }
-        }
-    }
 }
 
 fn kept(wires: &[Option<(u64, AnyWires)>], slot: Slot) -> &(u64, AnyWires) {
     wires[slot].as_ref().expect("a slot in use has wires")
+}
+
+/// All wires of `of` together; nothing if there are none.
+fn together<'a>(wires: &'a [Option<(u64, AnyWires)>], of: &[Wires]) -> Option<Cow<'a, AnyWires>> {
+    let select = |(slot, range): &Wires| {
+        let all = &kept(wires, *slot).1;
+        match *range == (0..all.wires()) {
+            true => Cow::Borrowed(all),
+            false => Cow::Owned(all.select(range.clone())),
+        }
+    };
+    match of {
+        [] => None,
+        [one] => Some(select(one)),
+        several => {
+            let parts: Vec<_> = several.iter().map(select).collect();
+            let parts: Vec<&AnyWires> = parts.iter().map(|part| &**part).collect();
+            Some(Cow::Owned(AnyWires::concat(&parts)))
+        }
+    }
 }
 
 fn pieces<'a>(wires: &'a [Option<(u64, AnyWires)>], of: &[Wires]) -> Vec<Piece<'a, AnyWires>> {
@@ -242,7 +247,7 @@ impl Machine for Hosted {
         );
         // Peers that move other rows, or another way, would wait for each other, and be accused of cheating.
         self.engine.compare(&self.done.digest())?;
-        let wires = self.select(wires);
+        let wires = together(&self.wires, std::slice::from_ref(wires)).expect("there are some");
         let moved = self.engine.shuffle(&wires, order, back)?;
         Ok(self.keep(moved))
     }
@@ -256,7 +261,7 @@ impl Machine for Hosted {
         self.note("of those", those, []);
         // Peers that are elsewhere would toss no coin, and be accused of cheating.
         self.engine.compare(&self.done.digest())?;
-        let [these, those] = [these, those].map(|wires| self.together(wires));
+        let [these, those] = [these, those].map(|wires| together(&self.wires, wires));
         let (Some(these), Some(those)) = (these, those) else {
             return Err(Error::BadInput("a digest of no wires".into()));
         };
@@ -267,7 +272,7 @@ impl Machine for Hosted {
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
         self.note("reveal", wires, to.iter().map(|party| party.0.into()));
         self.engine.compare(&self.done.digest())?;
-        match self.together(wires) {
+        match together(&self.wires, wires) {
             Some(wires) => self.engine.reveal(&wires, to),
             None => Ok(to.contains(self.me()).then(|| BitMatrix::zeros(0, 0))),
         }

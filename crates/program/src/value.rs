@@ -236,13 +236,16 @@ impl Session {
     }
 }
 
-/// Places of parts, those that follow one another together.
+/// Places of parts, those that follow one another together, and those that come several times.
 pub(crate) fn runs(places: impl IntoIterator<Item = (usize, usize)>) -> Vec<LaneRun> {
     let mut runs: Vec<LaneRun> = Vec::new();
     for (part, place) in places {
         let (part, place) = (part as u32, place as u32);
         match runs.last_mut() {
-            Some(last) if last.part == part && last.start + last.len == place => last.len += 1,
+            Some(last) if last.part == part && last.times == 1 && last.start + last.len == place => {
+                last.len += 1;
+            }
+            Some(last) if (last.part, last.start, last.len) == (part, place, 1) => last.times += 1,
             _ => runs.push(LaneRun::new(part, place, 1)),
         }
     }

@@ -1,4 +1,4 @@
-//! The queries of TPC-H over tables that three parties hold, each answer compared with what SQLite says.
+//! The queries of TPC-H over tables that two or three parties hold, each answer compared with what SQLite says.
 
 mod asked;
 mod report;
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use cenote::local::Setting;
 use cenote::query::{Instead, QueryJob, QueryReport, run_here};
-use cenote::{Error, PARTIES, PartyId, Result};
+use cenote::{Error, PartyId, Protocol, Result};
 
 pub use self::asked::Asked;
 pub use self::report::{Measured, TpchReport, TpchRow};
@@ -25,6 +25,7 @@ use crate::usage::Machine;
 /// What is measured.
 #[derive(Clone, Debug)]
 pub struct Tpch {
+    pub protocol: Protocol,
     /// Of the full size, in which there are six million items.
     pub scale: f64,
     /// Whether owners compute nothing on their own rows.
@@ -33,7 +34,7 @@ pub struct Tpch {
     pub queries: Vec<Asked>,
 }
 
-/// Runs the queries with three parties, over tables that are written to `folder`. `command` starts a child of [`cenote::local`]; `about` is told what comes next.
+/// Runs the queries with all parties, over tables that are written to `folder`. `command` starts a child of [`cenote::local`]; `about` is told what comes next.
 ///
 /// # Errors
 /// [`Error::Local`] if tables cannot be written or read, or SQLite fails; [`Error::Stopped`]. A query that has no answer, or a wrong one, is an error of its
@@ -52,13 +53,18 @@ pub fn run_tpch(
     let written = written.map_err(|error| Error::local("writing tables", error))?;
     let writing_seconds = start.elapsed().as_secs_f64();
     about("filling SQLite");
-    let sqlite = in_sqlite(&written, folder)?;
+    let sqlite = in_sqlite(&written, folder, &tpch.protocol)?;
     let mut rows = Vec::new();
     for &query in &tpch.queries {
         about(&format!("asking {}", query.name()));
         let sql = query.text(tpch.scale);
         let job = folder.join(format!("{}.toml", query.name()));
-        let text = written.job(&sql, query.answer_rows(&written), tpch.secret_only);
+        let text = written.job(
+            &tpch.protocol,
+            &sql,
+            query.answer_rows(&written),
+            tpch.secret_only,
+        );
         std::fs::write(&job, text).map_err(|error| Error::local("writing a job", error))?;
         let start = Instant::now();
         let ran = run_here(&job, &Instead::default(), setting, command, &mut |_, _| ());
@@ -82,6 +88,8 @@ pub fn run_tpch(
     Ok(TpchReport {
         scale: tpch.scale,
         secret_only: tpch.secret_only,
+        protocol: tpch.protocol.name(),
+        parties: tpch.protocol.parties(),
         transport: setting.transport,
         writing_seconds,
         rows,
@@ -90,12 +98,13 @@ pub fn run_tpch(
 }
 
 /// The tables as the parties read them, in SQLite.
-fn in_sqlite(written: &Written, folder: &Path) -> Result<Sqlite> {
+fn in_sqlite(written: &Written, folder: &Path, protocol: &Protocol) -> Result<Sqlite> {
     let job = folder.join("all.toml");
-    std::fs::write(&job, written.job_of_all()).map_err(|error| Error::local("writing a job", error))?;
+    std::fs::write(&job, written.job_of_all(protocol))
+        .map_err(|error| Error::local("writing a job", error))?;
     let job = QueryJob::load(&job)?;
     let mut tables = Vec::new();
-    for party in (0..PARTIES).map(PartyId) {
+    for party in (0..protocol.parties()).map(PartyId) {
         let own = job.query().schema().tables.iter().zip(job.tables(party)?);
         tables.extend(own.filter_map(|(declared, table)| Some((declared.name.as_str(), table?))));
     }

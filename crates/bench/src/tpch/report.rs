@@ -57,6 +57,9 @@ pub struct TpchReport {
     pub scale: f64,
     /// Whether owners computed nothing on their own rows.
     pub secret_only: bool,
+    /// The protocol, and how many parties it has.
+    pub protocol: &'static str,
+    pub parties: u8,
     /// How the parties were joined.
     pub transport: Transport,
     /// Seconds of making and writing the tables.
@@ -143,9 +146,11 @@ impl TpchReport {
             false => "owners do on their own what they can",
         };
         let mut text = format!(
-            "{table}\nTPC-H at scale {}, {how}; three parties on {}, over {}, one of which may cheat.\nTables were written in {:.2} s. \"before\" is planning, \
+            "{table}\nTPC-H at scale {}, {how}; {} parties ({}) on {}, over {}, one of which may cheat.\nTables were written in {:.2} s. \"before\" is planning, \
              starting the parties, reading tables, and meeting. Of memory, the last row has the most.\n",
             self.scale,
+            self.parties,
+            self.protocol,
             self.machine.line(),
             self.transport,
             self.writing_seconds
@@ -164,7 +169,10 @@ impl TpchReport {
         };
         let bars = Bars {
             title: format!("Seconds of TPC-H's queries at scale {}", self.scale),
-            series: vec![format!("three parties, over {}", self.transport)],
+            series: vec![format!(
+                "{} parties ({}), over {}",
+                self.parties, self.protocol, self.transport
+            )],
             groups: self.right().map(group).collect(),
             scale: Scale::Log10,
         };

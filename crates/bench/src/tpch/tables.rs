@@ -6,6 +6,7 @@ use std::io::{BufWriter, Result, Write};
 use std::path::Path;
 
 use super::values;
+use cenote::Protocol;
 use tpchgen::csv::{
     CustomerCsv, LineItemCsv, NationCsv, OrderCsv, PartCsv, PartSuppCsv, RegionCsv, SupplierCsv,
 };
@@ -14,7 +15,8 @@ use tpchgen::generators::{
     RegionGenerator, SupplierGenerator,
 };
 
-/// A table: its columns, as wide as the specification of TPC-H lets their values be, and what its owner promises of them.
+/// A table: its columns, as wide as the specification of TPC-H lets their values be, and what its owner promises of them. Of two parties, the first has
+/// what the third of three has.
 struct Held {
     name: &'static str,
     party: u8,
@@ -210,10 +212,17 @@ impl Written {
     }
 
     /// The job file of a query whose answer has at most so many rows: it declares the tables that the query names.
-    pub(super) fn job(&self, query: &str, answer_rows: usize, secret_only: bool) -> String {
+    pub(super) fn job(
+        &self,
+        protocol: &Protocol,
+        query: &str,
+        answer_rows: usize,
+        secret_only: bool,
+    ) -> String {
+        let (protocol, parties) = (protocol.name(), protocol.parties());
         let secret_only = if secret_only { "secret_only = true\n" } else { "" };
         let mut job = format!(
-            "protocol = \"three\"\n{secret_only}query = \"\"\"\n{query}\"\"\"\n[answer]\nmax_rows = {answer_rows}\n"
+            "protocol = \"{protocol}\"\n{secret_only}query = \"\"\"\n{query}\"\"\"\n[answer]\nmax_rows = {answer_rows}\n"
         );
         let names: Vec<&str> = query.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         for (table, rows) in TABLES
@@ -224,7 +233,7 @@ impl Written {
             let Held {
                 name, party, columns, ..
             } = table;
-            let promises = self.promises(table);
+            let (party, promises) = (party % parties, self.promises(table));
             let _ = writeln!(
                 job,
                 "[[table]]\nname = \"{name}\"\nparty = {party}\nfile = \"{name}.csv\"\nmax_rows = {rows}\n{promises}[table.columns]"
@@ -261,9 +270,10 @@ impl Written {
     }
 
     /// The job file of a query that names all tables.
-    pub(super) fn job_of_all(&self) -> String {
+    pub(super) fn job_of_all(&self, protocol: &Protocol) -> String {
         let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
         self.job(
+            protocol,
             &format!("SELECT COUNT(*) FROM region -- {}\n", names.join(" ")),
             1,
             false,

@@ -1,11 +1,15 @@
 //! Which comparisons sort records, all parts at once, in few steps.
 
+use std::ops::Range;
+
 /// Parts of up to so many records are sorted by comparing all pairs.
 const ALL_PAIRS: usize = 8;
 
 /// Records of a part, in some order.
+#[derive(Clone, Copy)]
 struct Part {
-    records: Vec<usize>,
+    first: usize,
+    count: usize,
     /// How many of the first are sorted: from their median on, all others are compared with it. None if there is no such sample yet.
     sorted: usize,
 }
@@ -14,7 +18,12 @@ struct Part {
 /// its third root, all of whose pairs are compared in one step; if enough of the sample falls into one of the two parts, it is that part's. With
 /// random keys a thousand records or more take less than `1.12·n·log2 n` comparisons in `2.8·log2 n` steps, which a test holds.
 pub(super) struct Quicksort {
+    /// Those of a part lie together, and parts in their order.
+    records: Vec<u32>,
+    /// Parts that are not sorted.
     parts: Vec<Part>,
+    /// Room for those of a part.
+    moved: Vec<u32>,
     /// How many of the least records come in their order.
     wanted: usize,
 }
@@ -33,24 +42,25 @@ fn deviation(records: usize) -> u64 {
 pub(super) type Pairs = (Vec<usize>, Vec<usize>);
 
 impl Quicksort {
-    /// Of `count` records the first `wanted` come in their order, and the others in some order.
+    /// Of `count` records, fewer than 2^32, the first `wanted` come in their order, and the others in some order.
     pub(super) fn new(count: usize, wanted: usize) -> Self {
-        Self {
+        let mut sort = Self {
+            records: (0..count).map(|record| record as u32).collect(),
+            parts: Vec::new(),
+            moved: Vec::new(),
             wanted,
-            parts: vec![Part {
-                records: (0..count).collect(),
-                sorted: 0,
-            }],
-        }
+        };
+        sort.parts.extend(sort.open(0..count, 0));
+        sort
     }
 
     /// What is to be compared next: whether each of the first is less than that of the second. Nothing if all is sorted.
     pub(super) fn pairs(&self) -> Option<Pairs> {
         let mut pairs = Pairs::default();
         for part in &self.parts {
-            part.pairs(|first, second| {
-                pairs.0.push(first);
-                pairs.1.push(second);
+            part.pairs(&self.records[part.range()], |first, second| {
+                pairs.0.push(first as usize);
+                pairs.1.push(second as usize);
             });
         }
         (!pairs.0.is_empty()).then_some(pairs)
@@ -58,107 +68,122 @@ impl Quicksort {
 
     /// Goes on with what came of the comparisons.
     pub(super) fn hear(&mut self, less: &[bool]) {
-        let mut less = less.iter().copied();
-        let mut next = Vec::with_capacity(2 * self.parts.len());
-        for part in std::mem::take(&mut self.parts) {
-            part.hear(&mut less, &mut next);
-        }
-        let mut first = 0;
-        for part in &mut next {
-            if first >= self.wanted {
-                part.sorted = part.records.len();
+        let mut less = less;
+        let parts = std::mem::take(&mut self.parts);
+        let mut next = Vec::with_capacity(2 * parts.len());
+        for part in parts {
+            let heard;
+            (heard, less) = less.split_at(part.comparisons());
+            if part.sorted > 0 {
+                next.extend(self.divide(part, heard).into_iter().flatten());
+            } else {
+                self.sample(part, heard);
+                next.extend(self.open(part.range(), part.sample()));
             }
-            first += part.records.len();
         }
         self.parts = next;
     }
 
     /// The records from the least to the greatest, as far as they are wanted, once there is nothing to compare.
     pub(super) fn into_order(self) -> Vec<usize> {
-        self.parts.into_iter().flat_map(|part| part.records).collect()
+        self.records.into_iter().map(|record| record as usize).collect()
+    }
+
+    /// The records in these places, of which the first `sorted` are, as a part, unless all of them are sorted, or none wanted. If those are too few to take their
+    /// median, they count as none.
+    fn open(&self, places: Range<usize>, sorted: usize) -> Option<Part> {
+        let (first, count) = (places.start, places.len());
+        // At least 0.3 of the third root.
+        let enough = 1000 * (sorted as u128).pow(3) >= 27 * count as u128;
+        let open = first < self.wanted && sorted < count && count > 1;
+        open.then_some(Part {
+            first,
+            count,
+            sorted: if enough { sorted } else { 0 },
+        })
+    }
+
+    /// Puts those that are less than the median of a part's sorted ones before it, and the others behind it.
+    fn divide(&mut self, part: Part, less: &[bool]) -> [Option<Part>; 2] {
+        let middle = part.sorted / 2;
+        let records = &mut self.records[part.range()];
+        self.moved.clear();
+        self.moved.extend_from_slice(&records[..middle]);
+        let others = records[part.sorted..].iter().zip(less);
+        self.moved.extend(
+            others
+                .clone()
+                .filter(|(_, less)| **less)
+                .map(|(record, _)| record),
+        );
+        let low = self.moved.len();
+        self.moved.extend_from_slice(&records[middle..part.sorted]);
+        self.moved
+            .extend(others.filter(|(_, less)| !**less).map(|(record, _)| record));
+        records.copy_from_slice(&self.moved);
+        let pivot = part.first + low;
+        let high = pivot + 1..part.first + part.count;
+        [
+            self.open(part.first..pivot, middle),
+            self.open(high, part.sorted - middle - 1),
+        ]
+    }
+
+    /// Sorts the sample of a part.
+    fn sample(&mut self, part: Part, less: &[bool]) {
+        let sample = part.sample();
+        // How many of the sample are less than each.
+        let mut ranks = vec![0; sample];
+        let mut less = less.iter();
+        for first in 0..sample {
+            for second in first + 1..sample {
+                let less = less.next().expect("one for each pair");
+                ranks[if *less { second } else { first }] += 1;
+            }
+        }
+        let records = &mut self.records[part.range()][..sample];
+        self.moved.clear();
+        self.moved.extend_from_slice(records);
+        ranks
+            .iter()
+            .zip(&self.moved)
+            .for_each(|(&rank, &record)| records[rank] = record);
     }
 }
 
 impl Part {
-    fn single(record: usize) -> Self {
-        Self {
-            records: vec![record],
-            sorted: 1,
-        }
+    fn range(self) -> Range<usize> {
+        self.first..self.first + self.count
     }
 
-    /// Of these records, of which the first `sorted` are; if those are too few to take their median, they count as none.
-    fn of(records: Vec<usize>, sorted: usize) -> Self {
-        // At least 0.3 of the third root.
-        let enough = sorted > 0 && 1000 * (sorted as u128).pow(3) >= 27 * records.len() as u128;
-        let keeps = sorted == records.len() || enough;
-        Self {
-            sorted: if keeps { sorted } else { 0 },
-            records,
-        }
-    }
-
-    /// The records that all are compared with each other.
-    fn sample(&self) -> usize {
-        match self.records.len() {
+    /// The number of records that all are compared with each other.
+    fn sample(self) -> usize {
+        match self.count {
             few @ ..=ALL_PAIRS => few,
             many => third_root(many) | 1,
         }
     }
 
-    fn pairs(&self, mut compare: impl FnMut(usize, usize)) {
-        if self.sorted == self.records.len() {
-            return;
+    /// How many records are compared in its next step.
+    fn comparisons(self) -> usize {
+        match self.sorted {
+            0 => self.sample() * (self.sample() - 1) / 2,
+            sorted => self.count - sorted,
         }
+    }
+
+    fn pairs(self, records: &[u32], mut compare: impl FnMut(u32, u32)) {
         if self.sorted > 0 {
-            let pivot = self.records[self.sorted / 2];
-            self.records[self.sorted..]
+            let pivot = records[self.sorted / 2];
+            records[self.sorted..]
                 .iter()
                 .for_each(|&other| compare(other, pivot));
             return;
         }
-        let sample = &self.records[..self.sample()];
+        let sample = &records[..self.sample()];
         for (at, &first) in sample.iter().enumerate() {
             sample[at + 1..].iter().for_each(|&second| compare(first, second));
         }
-    }
-
-    fn hear(mut self, less: &mut impl Iterator<Item = bool>, next: &mut Vec<Part>) {
-        let mut heard = || less.next().expect("one for each pair");
-        let (count, sorted) = (self.records.len(), self.sorted);
-        if sorted == count {
-            return next.push(self);
-        }
-        if sorted > 0 {
-            let middle = sorted / 2;
-            let others = self.records.split_off(sorted);
-            let (low, high): (Vec<usize>, Vec<usize>) = others.into_iter().partition(|_| heard());
-            let together =
-                |known: &[usize], others: Vec<usize>| Part::of([known, &others].concat(), known.len());
-            let parts = [
-                together(&self.records[..middle], low),
-                Part::single(self.records[middle]),
-                together(&self.records[middle + 1..], high),
-            ];
-            next.extend(parts.into_iter().filter(|part| !part.records.is_empty()));
-            return;
-        }
-        // How many of the sample are less than each.
-        let sample = self.sample();
-        let mut ranks = vec![0; sample];
-        for first in 0..sample {
-            for second in first + 1..sample {
-                ranks[if heard() { second } else { first }] += 1;
-            }
-        }
-        let mut ordered = vec![0; sample];
-        ranks
-            .iter()
-            .zip(&self.records)
-            .for_each(|(&rank, &record)| ordered[rank] = record);
-        self.records[..sample].copy_from_slice(&ordered);
-        self.sorted = sample;
-        next.push(self);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::tpch::{Asked, Tpch, run_tpch};
-use cenote::{Error, Result};
+use cenote::{Error, Protocol, Result};
 use cenote_console::args::{Form, Local, megabytes};
 use cenote_console::{Progress, child};
 
@@ -14,6 +14,9 @@ pub(crate) struct BenchTpch {
     /// Size of the tables, of TPC-H's full size: 0.0005 to 1
     #[arg(long, value_name = "SCALE", value_parser = scale, default_value = "0.01")]
     scale: f64,
+    /// Protocol: three, or one of those of two parties, of which the first has what the third of three has
+    #[arg(long, value_name = "NAME", value_parser = protocol, default_value = "three")]
+    protocol: Protocol,
     /// Let owners compute nothing on their own rows, for comparisons with systems in which everything is secret
     #[arg(long)]
     secret_only: bool,
@@ -35,6 +38,11 @@ pub(crate) struct BenchTpch {
     pub(crate) form: Form,
 }
 
+fn protocol(name: &str) -> std::result::Result<Protocol, String> {
+    let names = || Protocol::names().collect::<Vec<_>>().join(", ");
+    Protocol::named(name).ok_or_else(|| format!("protocols are {}", names()))
+}
+
 fn asked(text: &str) -> std::result::Result<Asked, String> {
     let number = text.trim_start_matches('q').parse().ok();
     number
@@ -49,6 +57,7 @@ fn scale(text: &str) -> std::result::Result<f64, String> {
 
 pub(super) fn run(options: &BenchTpch, verbose: u8) -> Result<()> {
     let mut tpch = Tpch {
+        protocol: options.protocol.clone(),
         scale: options.scale,
         secret_only: options.secret_only,
         queries: options.query.clone(),
