@@ -406,7 +406,7 @@ fn instead_of(expr: &ast::Expr) -> String {
             "only LIKE and ILIKE with one pattern are supported, such as name LIKE 'a%b_'".into()
         }
         other => format!(
-            "`{}` is not supported; docs/sql.md lists what is",
+            "`{}` is not supported; docs/sql-reference.md lists what is",
             shortened(&other.to_string())
         ),
     }

@@ -265,7 +265,7 @@ fn as_rows(function: Function, of: Expr, distinct: bool) -> Aggregate {
 
 /// The aggregates that there are.
 const AGGREGATES: &str =
-    "COUNT, SUM, MIN, MAX, AVG, STDDEV, VARIANCE, MEDIAN and others that docs/sql.md lists";
+    "COUNT, SUM, MIN, MAX, AVG, STDDEV, VARIANCE, MEDIAN and others that docs/sql-reference.md lists";
 
 /// Whether a function is an aggregate.
 pub(super) fn is_aggregate(name: &str) -> bool {
@@ -294,7 +294,9 @@ fn no_function(name: &str) -> String {
             format!("{name} is not supported; the aggregates are {AGGREGATES}")
         }
         "LN" | "LOG" | "EXP" | "RANDOM" => format!("{name} is not supported: all numbers are exact"),
-        _ => format!("there is no function {name} with these arguments; docs/sql.md lists the functions"),
+        _ => format!(
+            "there is no function {name} with these arguments; docs/sql-reference.md lists the functions"
+        ),
     }
 }
 

@@ -3,6 +3,7 @@
 mod cases;
 mod common;
 mod differential;
+mod documented;
 mod engines;
 mod errors;
 mod groups;

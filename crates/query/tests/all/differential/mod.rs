@@ -21,8 +21,9 @@ use cenote_tables::{Column, Field, Table, Type, Values, cell};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use self::expressions::Sort;
-use self::queries::{Asked, Queries};
+pub(crate) use self::expressions::Sort;
+pub(crate) use self::queries::Asked;
+use self::queries::Queries;
 pub(crate) use self::random::Random;
 pub(crate) use self::tables::in_sqlite;
 use self::tables::world;
