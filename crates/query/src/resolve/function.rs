@@ -123,7 +123,7 @@ impl Context<'_> {
         quotient_of(sum, count, at)
     }
 
-    /// The greatest or the least of some values, or null if one of them is, as in standard SQL.
+    /// The greatest or the least of those values that are not null, as in PostgreSQL and DuckDB.
     fn best(&mut self, of: &[&ast::Expr], least: bool) -> Result<Expr> {
         if let [one] = of {
             return self.expression(one);
@@ -136,18 +136,13 @@ impl Context<'_> {
         } else {
             (x.clone(), y.clone())
         };
-        let better = self.compared(whole, Comparison::Less, one, other)?;
-        // With a null there is no comparison.
-        let missing = better.nullable.then(|| better.clone().missing());
-        let best = self.choice(whole, better, y, x)?;
-        let best = self.fitting(whole, best)?;
-        match missing {
-            None => Ok(best),
-            Some(missing) => {
-                let none = Expr::null(best.kind);
-                self.choice(whole, missing, none, best)
-            }
+        let mut better = self.compared(whole, Comparison::Less, one, other)?;
+        // Where the second is null it is not better.
+        if x.nullable {
+            better = x.clone().missing().or(better);
         }
+        let best = self.choice(whole, better, y, x)?;
+        self.fitting(whole, best)
     }
 
     /// An aggregate of the rows of a group.

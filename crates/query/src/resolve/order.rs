@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::expr::Expr;
 use crate::relation::{Operation, Order, Relation};
 
-/// A key of ORDER BY, which is `expr` of the rows.
+/// A key of ORDER BY, which is `expr` of the rows. Nulls come last unless it says otherwise, as in DuckDB and, in ascending order, PostgreSQL.
 pub(super) fn ordered_by(by: &ast::OrderByExpr, expr: Expr) -> Result<Order> {
     let descending = match by.options.sort {
         None | Some(ast::OrderBySort::Asc) => false,
@@ -31,7 +31,7 @@ pub(super) fn ordered_by(by: &ast::OrderByExpr, expr: Expr) -> Result<Order> {
     Ok(Order {
         by: expr,
         descending,
-        nulls_first: by.options.nulls_first.unwrap_or(!descending),
+        nulls_first: by.options.nulls_first.unwrap_or(false),
     })
 }
 

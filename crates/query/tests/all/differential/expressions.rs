@@ -242,12 +242,12 @@ impl Expressions<'_> {
             }
             6 => {
                 let mut greatest = fill(both, "greatest({}, {})", &[&x, &y]);
-                greatest.lite = format!("max({}, {})", x.lite, y.lite);
+                greatest.lite = format!("coalesce(max({0}, {1}), {0}, {1})", x.lite, y.lite);
                 greatest
             }
             _ => {
                 let mut least = fill(both, "least({}, {})", &[&x, &y]);
-                least.lite = format!("min({}, {})", x.lite, y.lite);
+                least.lite = format!("coalesce(min({0}, {1}), {0}, {1})", x.lite, y.lite);
                 least
             }
         }

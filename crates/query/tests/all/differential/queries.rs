@@ -50,6 +50,16 @@ pub(crate) struct Queries<'a> {
     min_group: u64,
 }
 
+/// How to order, for us and for SQLite, where nulls come first in ascending order.
+pub(super) const ORDERS: [[&str; 2]; 6] = [
+    ["", " nulls last"],
+    [" asc", " asc nulls last"],
+    [" desc", " desc nulls last"],
+    [" nulls first", " nulls first"],
+    [" desc nulls first", " desc nulls first"],
+    [" nulls last", " nulls last"],
+];
+
 impl<'a> Queries<'a> {
     pub(crate) fn new(random: &'a mut Random, world: &'a World) -> Self {
         Queries {
@@ -130,10 +140,9 @@ impl<'a> Queries<'a> {
                         [name.clone(), name]
                     }
                 };
-                let how = self
-                    .random
-                    .pick(&["", " asc", " desc", " desc nulls first", " nulls last"]);
-                order.push(by.map(|by| by + how));
+                let [ours, lite] = by;
+                let how = self.random.pick(&ORDERS);
+                order.push([ours + how[0], lite + how[1]]);
             }
         }
         if !order.is_empty() {

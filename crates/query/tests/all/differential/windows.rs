@@ -2,7 +2,7 @@
 
 use super::Case;
 use super::expressions::{Sort, Sql};
-use super::queries::{Asked, Queries};
+use super::queries::{Asked, ORDERS, Queries};
 use crate::common::World;
 
 /// Small queries with windows and percentiles, for real protocols.
@@ -65,11 +65,9 @@ impl Queries<'_> {
         for _ in 0..self.random.below(3) {
             partition.push(self.key(scope));
         }
-        let mut order: Vec<(Sql, &str)> = Vec::new();
+        let mut order: Vec<(Sql, [&str; 2])> = Vec::new();
         for _ in 0..self.random.below(3) {
-            let how = self
-                .random
-                .pick(&["", " desc", " desc nulls first", " nulls last"]);
+            let how = self.random.pick(&ORDERS);
             order.push((self.key(scope), how));
         }
         let frame = self.random.pick(&[
@@ -82,11 +80,14 @@ impl Queries<'_> {
         let by_row = frame == " rows unbounded preceding";
         if is_exact || by_row {
             // Rows that are equal in all columns may come in any order.
-            order.extend(scope.iter().map(|column| (column.clone(), "")));
+            order.extend(scope.iter().map(|column| (column.clone(), ORDERS[0])));
         }
-        let text = |of: fn(&Sql) -> &str| {
+        let text = |of: fn(&Sql) -> &str, dialect: usize| {
             let keys: Vec<&str> = partition.iter().map(of).collect();
-            let by: Vec<String> = order.iter().map(|(by, how)| format!("{}{how}", of(by))).collect();
+            let by: Vec<String> = order
+                .iter()
+                .map(|(by, how)| of(by).to_owned() + how[dialect])
+                .collect();
             let part = |word: &str, list: String| match list.is_empty() {
                 true => list,
                 false => format!("{word} by {list} "),
@@ -95,8 +96,8 @@ impl Queries<'_> {
             format!("{} over ({})", of(&function), window.trim())
         };
         Some(Sql {
-            ours: text(|sql| &sql.ours),
-            lite: text(|sql| &sql.lite),
+            ours: text(|sql| &sql.ours, 0),
+            lite: text(|sql| &sql.lite, 1),
             ..function
         })
     }
