@@ -214,6 +214,27 @@ impl Bits {
         Bits(self.0.part(from, width))
     }
 
+    /// The bits at these places, which may come in any order and more than once, the lowest first.
+    #[must_use]
+    #[track_caller]
+    pub fn picked(&self, places: &[u32]) -> Self {
+        let width = places.len() as u32;
+        if let Some(place) = places.iter().find(|&&place| place >= self.width()) {
+            let what = format!("bit {place} of {}", self.width());
+            return Bits(
+                self.session()
+                    .misuse(what, Location::caller(), width, self.lanes()),
+            );
+        }
+        Bits(Value::apply(Op::Pick(places.into()), &[&self.0], width))
+    }
+
+    /// Of each bit whether it or one below it is 1.
+    #[must_use]
+    pub fn prefix_or(&self) -> Self {
+        Bits(Value::apply(Op::PrefixOr, &[&self.0], self.width()))
+    }
+
     /// The bits of all `parts`, one above the other; there is at least one.
     #[must_use]
     #[track_caller]

@@ -36,6 +36,8 @@ pub(crate) enum Op {
     },
     /// Bits from this place on.
     Part(u32),
+    /// The bits at these places, the lowest first.
+    Pick(Arc<[u32]>),
     /// The operands one above the other.
     Join,
     ShiftLeft(u32),
@@ -56,6 +58,8 @@ pub(crate) enum Op {
     TrailingZeros,
     /// The number of ones.
     CountOnes,
+    /// Of each bit whether it or one below it is 1.
+    PrefixOr,
     /// All results of a function.
     Call(Called),
 }
@@ -122,6 +126,7 @@ impl Op {
             | Op::Xor
             | Op::Resize { .. }
             | Op::Part(_)
+            | Op::Pick(_)
             | Op::Join
             | Op::ShiftLeft(_)
             | Op::ShiftRight { .. }
@@ -157,6 +162,7 @@ impl Op {
             Op::Select => library::mux(b, operands[0][0], operands[1], operands[2]),
             Op::Resize { signed } => resized(operands[0], width, *signed),
             Op::Part(from) => operands[0][*from as usize..][..width].to_vec(),
+            Op::Pick(places) => places.iter().map(|&place| operands[0][place as usize]).collect(),
             Op::Join => operands.concat(),
             Op::ShiftLeft(by) => {
                 let mut bits = vec![Bit::FALSE; (*by as usize).min(width)];
@@ -195,6 +201,7 @@ impl Op {
             Op::LeadingZeros => resized(&library::leading_zeros(b, operands[0], goal), width, false),
             Op::TrailingZeros => resized(&library::trailing_zeros(b, operands[0], goal), width, false),
             Op::CountOnes => resized(&library::popcount(b, operands[0]), width, false),
+            Op::PrefixOr => library::not(&library::prefix_all(b, &library::not(operands[0]), goal)),
             Op::Call(called) => called.emit(b, operands, goal),
         }
     }

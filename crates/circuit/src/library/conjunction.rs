@@ -5,7 +5,7 @@ use crate::{Bit, Builder};
 
 /// Element `i` of the result is the conjunction of `bits[0..=i]`: `n - 1` ANDs one after another for
 /// [`Goal::FewestAnds`], `⌈log2 n⌉` levels for [`Goal::LeastDepth`].
-pub(super) fn prefix_all(b: &mut Builder, bits: &[Bit], goal: Goal) -> Vec<Bit> {
+pub fn prefix_all(b: &mut Builder, bits: &[Bit], goal: Goal) -> Vec<Bit> {
     match goal {
         Goal::FewestAnds => bits
             .iter()

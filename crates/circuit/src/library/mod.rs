@@ -120,6 +120,7 @@ mod timed;
 pub use aes::{aes, aes_decrypt, aes_encrypt, aes_inverse, aes128};
 pub use columns::{popcount, sum};
 pub use compact::{compact, compaction, compaction_controls, compaction_network, expand};
+pub use conjunction::prefix_all;
 pub use count::{leading_zeros, trailing_zeros};
 pub use divide::{divide, divide_signed};
 pub use exposure::exposure_over_limit;

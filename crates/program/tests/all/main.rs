@@ -9,6 +9,7 @@ mod memory;
 mod misuse;
 mod opened;
 mod operators;
+mod places;
 mod roots;
 mod rows;
 mod same_rows;
