@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::expr::{Comparison, Expr, Node, ValueKind};
+use crate::expr::{Comparison, Expr, Node, ValueKind, balanced};
+use crate::local::column::{Column, Values};
+use crate::local::{evaluate, padded, text_width, truths};
 use crate::relation::{Aggregate, Function, Info, Operation, Order, Relation};
 use crate::schema::Schema;
 use crate::window::Window;
@@ -304,7 +306,11 @@ impl Places<'_> {
     fn over(&self, expr: &Expr, columns: &[Expr], of: &Relation) -> Result<Expr> {
         let over = expr.over(&|column| columns[column].clone());
         self.work.keep([&over], of.at)?;
-        Ok(by_places(&over))
+        let over = by_places(&over, self.work);
+        // What would have been too much was left out.
+        self.work.look(0, of.at)?;
+        self.work.make(0, of.at)?;
+        Ok(over)
     }
 }
 
@@ -328,9 +334,9 @@ fn split(expr: Expr) -> (Expr, Option<Listing>) {
 }
 
 /// The same, which compares places where it can.
-fn by_places(expr: &Expr) -> Expr {
+fn by_places(expr: &Expr, work: &Work) -> Expr {
     let expr = Expr {
-        node: expr.node.with_parts(&by_places),
+        node: expr.node.with_parts(&|part| by_places(part, work)),
         ..expr.clone()
     };
     let found = match &expr.node {
@@ -341,6 +347,7 @@ fn by_places(expr: &Expr) -> Expr {
         Node::IsNull(value) => value.as_place().map(|(place, _)| place.clone().missing()),
         Node::Compare(comparison, x, y) => compared(*comparison, x, y),
         Node::If(condition, x, y) => chosen(condition, x, y, &expr),
+        Node::StartsWith(..) | Node::Call(..) if expr.kind == ValueKind::Bool => holds(&expr, work),
         _ => None,
     };
     found.unwrap_or(expr)
@@ -366,6 +373,78 @@ fn compared(comparison: Comparison, x: &Expr, y: &Expr) -> Option<Expr> {
             (Comparison::Less, Err(at)) => Some(Expr::compare(comparison, place.clone(), number(at))?.not()),
         },
         _ => None,
+    }
+}
+
+/// A condition on a value of a list and public texts as one on its place: it holds of some values.
+fn holds(condition: &Expr, work: &Work) -> Option<Expr> {
+    let (values, others): (Vec<&Expr>, Vec<&Expr>) = condition
+        .parts()
+        .into_iter()
+        .partition(|part| part.as_place().is_some());
+    let [value] = values[..] else { return None };
+    if condition.may_fail() || !others.iter().all(|part| part.has_no_columns()) {
+        return None;
+    }
+    let (place, list) = value.as_place()?;
+    // A pattern may be compared with a text from each of its places on.
+    let bytes = |texts: &mut dyn Iterator<Item = usize>| texts.map(|bytes| bytes + 1).sum::<usize>();
+    let pattern = match &condition.node {
+        Node::StartsWith(_, prefix) => prefix.len() + 1,
+        _ => bytes(&mut others.iter().map(|part| part.as_text().map_or(0, <[u8]>::len))),
+    };
+    let values = bytes(&mut list.values().iter().map(Vec::len));
+    work.look(values.saturating_mul(pattern), None).ok()?;
+    let width = usize::from(text_width(value.kind));
+    let texts = list
+        .values()
+        .iter()
+        .flat_map(|text| padded(text, width))
+        .collect();
+    let column = Column {
+        values: Values::Text(width, texts),
+        nulls: None,
+    };
+    let of_column = |part: &Expr| part.as_place().map(|_| Expr::column(0, value.kind, false));
+    let found = evaluate(
+        &condition.placed(&of_column),
+        &[column],
+        list.values().len(),
+        None,
+    )
+    .ok()?;
+    let found = match found.is_null(0) {
+        // A public text is null, and so are all results.
+        true => Expr::null(ValueKind::Bool),
+        false => within_runs(place, &truths(&found))?,
+    };
+    work.keep([&found], None).ok()?;
+    Some(found)
+}
+
+/// Whether a place is one that is `wanted`.
+fn within_runs(place: &Expr, wanted: &[bool]) -> Option<Expr> {
+    let before = |end: usize| Expr::compare(Comparison::Less, place.clone(), number(end));
+    if wanted.iter().all(|wanted| *wanted) {
+        return Some(never(place)?.not());
+    }
+    let mut from = 0;
+    let mut runs = Vec::new();
+    for run in wanted.chunk_by(|one, next| one == next) {
+        let end = from + run.len();
+        if run[0] {
+            runs.push(match run.len() {
+                1 => Expr::compare(Comparison::Equal, place.clone(), number(from))?,
+                _ if from == 0 => before(end)?,
+                _ if end == wanted.len() => before(from)?.not(),
+                _ => before(from)?.not().and(before(end)?),
+            });
+        }
+        from = end;
+    }
+    match runs.is_empty() {
+        true => never(place),
+        false => balanced(runs, &Expr::or),
     }
 }
 

@@ -42,10 +42,10 @@ impl Expr {
         }
     }
 
-    /// The first function without a circuit that is in it.
-    pub(crate) fn calls(&self) -> Option<(Named, &[Expr])> {
+    /// The first function that cannot be computed secretly that is in it.
+    pub(crate) fn calls(&self) -> Option<(Call, Named, &[Expr])> {
         match &self.node {
-            Node::Call(call, named, parts) if !call.has_circuit() => Some((*named, parts)),
+            Node::Call(call, named, parts) if call.circuit(parts).is_none() => Some((*call, *named, parts)),
             _ => self.parts().into_iter().find_map(Expr::calls),
         }
     }

@@ -1,6 +1,7 @@
-//! Functions that a party computes of its own rows in the clear. Most have no circuit: nothing secret can be given to them.
+//! Functions that a party computes of its own rows in the clear. Only some can be computed of secrets.
 
 mod calendar;
+mod circuit;
 mod expr;
 mod pattern;
 mod text;
@@ -11,6 +12,8 @@ use std::hash::{Hash, Hasher};
 use cenote_tables::{MAX_CHARS, Type, parse_value};
 
 pub(crate) use self::calendar::{Part, Period};
+pub(crate) use self::circuit::Circuit;
+pub(crate) use self::pattern::Wanted;
 use crate::error::Place;
 use crate::kind::ValueKind;
 
@@ -170,15 +173,6 @@ impl Call {
             }
             Call::Write => text::written(of[0]),
             _ => own,
-        }
-    }
-
-    /// Whether it can be computed secretly.
-    pub(crate) fn has_circuit(self) -> bool {
-        match self {
-            Call::Part(part) => !matches!(part, Part::IsoWeek | Part::IsoYear),
-            Call::Begin(_) => true,
-            _ => false,
         }
     }
 

@@ -3,14 +3,24 @@
 use super::text::lower_char as lower;
 
 /// What a pattern asks for at a place.
-#[derive(Clone, Copy, PartialEq)]
-enum Wanted {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
     Exactly(char),
     Any,
     Anything,
 }
 
-fn wanted(pattern: &str, escape: Option<char>) -> Vec<Wanted> {
+impl Wanted {
+    pub(crate) fn character(self) -> Option<char> {
+        match self {
+            Wanted::Exactly(char) => Some(char),
+            Wanted::Any | Wanted::Anything => None,
+        }
+    }
+}
+
+/// What a pattern asks for, one after the other. What follows `escape` stands for itself.
+pub(super) fn wanted(pattern: &str, escape: Option<char>) -> Vec<Wanted> {
     let mut wanted = Vec::new();
     let mut chars = pattern.chars();
     while let Some(char) = chars.next() {

@@ -8,8 +8,7 @@ impl Expr {
         let width = |expr: &Expr| u64::from(expr.kind.width());
         let own = match &self.node {
             Node::Column(_) | Node::Number(_) | Node::Text(_) | Node::Null => 0,
-            // Three divisions, of fewer and fewer bits.
-            Node::Call(..) => 3000,
+            Node::Call(call, _, parts) => call.gates(parts),
             Node::Formula(formula, parts) => formula.gates(&kinds(parts)),
             Node::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, ..) => width(self),
             Node::Arithmetic(Arithmetic::Multiply, x, y) => width(x).max(width(y)).pow(2),

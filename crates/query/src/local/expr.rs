@@ -303,14 +303,15 @@ pub(super) fn numbers(column: &Column) -> &[i128] {
     }
 }
 
-pub(super) fn text_width(kind: ValueKind) -> u16 {
+pub(crate) fn text_width(kind: ValueKind) -> u16 {
     match kind {
         ValueKind::Text(width) => width,
         _ => 1,
     }
 }
 
-fn padded(text: &[u8], width: usize) -> impl Iterator<Item = u8> {
+/// A text, and zero bytes after it.
+pub(crate) fn padded(text: &[u8], width: usize) -> impl Iterator<Item = u8> {
     let missing = width.saturating_sub(text.len());
     text.iter().copied().chain(std::iter::repeat_n(0, missing))
 }

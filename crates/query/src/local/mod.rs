@@ -17,8 +17,7 @@ use cenote_tables::{Column as TableColumn, Table};
 
 pub(crate) use self::check::check;
 use self::column::Column;
-pub(crate) use self::expr::evaluate;
-use self::expr::truths;
+pub(crate) use self::expr::{evaluate, padded, text_width, truths};
 use self::group::Groups;
 use self::rows::Rows;
 pub(crate) use self::rows::{AllRows, compare};

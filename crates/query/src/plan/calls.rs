@@ -48,7 +48,7 @@ pub(super) fn refuse_secret(steps: &Physical, at: Option<Place>) -> Result<()> {
         return Ok(());
     }
     for expr in steps.exprs() {
-        let Some((named, parts)) = expr.calls() else {
+        let Some((call, named, parts)) = expr.calls() else {
             continue;
         };
         let mut found = Sources::default();
@@ -57,7 +57,7 @@ pub(super) fn refuse_secret(steps: &Physical, at: Option<Place>) -> Result<()> {
                 .iter()
                 .for_each(|part| part.columns(&mut |column| found.add(input, column)));
         }
-        let name = named.name;
+        let name = call.without_circuit(named.name);
         let what = if found.is_aggregate {
             format!(
                 "{name} has no secret computation, and here it is of a value made of many rows; apply it to a party's own column before GROUP BY, or to \

@@ -4,6 +4,8 @@ use cenote_program::{Bits, Session};
 
 use super::calendar;
 use super::cell::{Cell, number, text};
+use super::text::{characters, like};
+use crate::call::{Call, Circuit, Named};
 use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind, guarded, may_fail};
 use crate::listed::List;
 
@@ -34,15 +36,7 @@ impl Evaluator<'_> {
             },
             Node::As(part) => self.converted(part, expr.kind, active),
             Node::Within(part) => self.within(part, expr.kind, active),
-            Node::Call(call, named, parts) => {
-                let Cell { value, null } = self.evaluate(&parts[0], active);
-                let found = calendar::result(*call, &value, expr.kind.width());
-                let Some((value, failed)) = found else {
-                    unreachable!("the planner refuses {}", named.name)
-                };
-                self.failed(failed, null.as_ref(), active);
-                Cell { value, null }
-            }
+            Node::Call(call, named, parts) => self.called(*call, *named, parts, expr.kind, active),
             Node::Formula(formula, parts) => self.formula(*formula, parts, expr.kind, active),
             Node::Arithmetic(operation, x, y) => self.arithmetic(*operation, (x, y), expr.kind, active),
             Node::Compare(comparison, x, y) => self.compared(*comparison, x, y, active),
@@ -79,6 +73,23 @@ impl Evaluator<'_> {
                 Cell { value, null }
             }
         }
+    }
+
+    fn called(&mut self, call: Call, named: Named, parts: &[Expr], kind: ValueKind, active: &Bits) -> Cell {
+        let Cell { value, null } = self.evaluate(&parts[0], active);
+        let found = match call.circuit(parts) {
+            Some(Circuit::OfDay) => calendar::result(call, &value, kind.width()),
+            Some(Circuit::Like(pattern)) => Some((like(&value, &pattern), None)),
+            Some(Circuit::Characters { skipped, count }) => {
+                Some((characters(&value, skipped, count, kind.width()), None))
+            }
+            None => None,
+        };
+        let Some((value, failed)) = found else {
+            unreachable!("the planner refuses {}", named.name)
+        };
+        self.failed(failed, null.as_ref(), active);
+        Cell { value, null }
     }
 
     /// The text in a list at each place; zeros where none is.

@@ -7,6 +7,7 @@ mod formula;
 mod group;
 mod join;
 mod source;
+mod text;
 pub(crate) mod upload;
 mod window;
 

@@ -11,3 +11,4 @@ mod memory;
 mod paired;
 mod public;
 mod secret_only;
+mod texts;

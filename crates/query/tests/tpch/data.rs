@@ -91,8 +91,8 @@ const NATIONS: [(&str, u8); 25] = [
 const SUPPLYING: [u8; 6] = [2, 3, 6, 7, 8, 20];
 
 impl Tpch {
-    /// `thousandths` of the full size.
-    pub(crate) fn new(thousandths: u64) -> Self {
+    /// So many ten-thousandths of the full size.
+    pub(crate) fn new(size: u64) -> Self {
         let mut random = Random(7);
         let mut tpch = Tpch {
             schema: Schema {
@@ -106,10 +106,11 @@ impl Tpch {
                 secret_only: false,
             },
             tables: Vec::new(),
-            customers: 150 * thousandths,
-            orders: 1500 * thousandths,
-            parts: 200 * thousandths,
-            suppliers: 10 * thousandths,
+            customers: 15 * size,
+            orders: 150 * size,
+            parts: 20 * size,
+            // Each part has four suppliers.
+            suppliers: size.max(10),
         };
         tpch.add_places();
         tpch.add_goods(&mut random);

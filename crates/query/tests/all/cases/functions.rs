@@ -237,7 +237,11 @@ fn functions_of_several_parties_columns() {
         ),
         (
             "select a.id from a join b using (id) where s like t || '%'",
-            "line 1, column 51: LIKE has no secret computation, and here columns of several parties meet in it",
+            "line 1, column 51: LIKE with a pattern that is not a constant text has no secret computation, and here columns of several parties meet in it",
+        ),
+        (
+            "select left(coalesce(s, t), n - b.id) from a join b using (id)",
+            "line 1, column 8: LEFT with a number that is not a constant from 0 on has no secret computation, and here columns of several parties meet in it",
         ),
         (
             "select upper(coalesce(v, 'none')) from (select min(s) as v from a join b using (id) group by k) g",

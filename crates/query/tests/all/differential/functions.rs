@@ -121,6 +121,8 @@ impl Expressions<'_> {
                             ("lower({})", "lower({})"),
                             ("substring({} from 2 for 2)", "substr({}, 2, 2)"),
                             ("left({}, 1)", "substr({}, 1, 1)"),
+                            ("substr({}, 0, 3)", "substr({}, 1, 2)"),
+                            ("substring({} from 2)", "substr({}, 2)"),
                             ("right({}, 2)", "substr({}, -2)"),
                             ("replace({}, 'b', 'xy')", "replace({}, 'b', 'xy')"),
                             ("ltrim({}, 'a')", "ltrim({}, 'a')"),
@@ -148,6 +150,8 @@ impl Expressions<'_> {
         let forms = self.random.pick(&[
             ("({} like '%b%')", "({} like '%b%')"),
             ("({} like '_b%')", "({} like '_b%')"),
+            ("({} like '%a%b%')", "({} like '%a%b%')"),
+            ("({} not like 'a%b')", "({} not like 'a%b')"),
             ("({} not like '%_b')", "({} not like '%_b')"),
             ("({} like '_')", "({} like '_')"),
             ("({} ilike '%B%')", "(lower({}) like '%b%')"),
