@@ -72,6 +72,7 @@ pub struct Builder {
     input_wires: u32,
     outputs: Vec<Value>,
     output_bits: Vec<Bit>,
+    and_count: usize,
     /// Gates that it may have, and whether more were wanted.
     most: usize,
     is_over: bool,
@@ -99,6 +100,7 @@ impl Builder {
             input_wires: 0,
             outputs: Vec::new(),
             output_bits: Vec::new(),
+            and_count: 0,
             most,
             is_over: false,
         }
@@ -171,6 +173,11 @@ impl Builder {
         let differ = self.xor(yes, no);
         let change = self.and(condition, differ);
         self.xor(no, change)
+    }
+
+    /// How many AND gates it has so far, those that no output needs included.
+    pub fn and_count(&self) -> usize {
+        self.and_count
     }
 
     /// The outputs of another circuit on `inputs`, its gates becoming part of this one.
@@ -298,6 +305,7 @@ impl Builder {
             index < 1 << 31,
             "a circuit under construction has fewer than 2^31 nodes"
         );
+        self.and_count += usize::from(matches!(node, Node::And(..)));
         self.nodes.push(node);
         Bit(index << 1)
     }

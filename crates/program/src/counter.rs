@@ -12,6 +12,17 @@ use serde::{Deserialize, Serialize};
 use crate::machine::{Machine, Slot, Wires};
 use crate::session::Session;
 
+/// What a step of a program takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepTally {
+    /// AND gates, of all lanes: about, where a circuit does the work of several steps.
+    pub and_gates: u64,
+    /// Levels of ANDs that are evaluated one after another. Those of such a circuit count for the step that has most of its ANDs.
+    pub levels: u64,
+    /// Messages one after another, about.
+    pub messages: u64,
+}
+
 /// What a program takes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
@@ -33,6 +44,8 @@ pub struct Tally {
     pub pieces: u64,
     /// Rows that are moved in secret orders.
     pub moves: Moves,
+    /// The AND gates, levels and messages of each step that the program [entered](Session::enter); the first has those of no other.
+    pub steps: Vec<StepTally>,
 }
 
 /// What a protocol can do, as far as it decides how a program is computed.
@@ -109,6 +122,8 @@ pub fn tally<T>(
         abilities,
         slots: Vec::new(),
         kept: 0,
+        step: 0,
+        shares: Vec::new(),
         tally: Rc::clone(&tally),
     };
     program(&Session::over(Box::new(counter), false))?;
@@ -123,7 +138,29 @@ struct Counter {
     slots: Vec<(usize, usize)>,
     /// Wires that are kept, each in all of its lanes.
     kept: u64,
+    /// The step that the program is in.
+    step: usize,
+    /// How much of the circuit that is run next belongs to each step, about.
+    shares: Vec<(usize, u64)>,
     tally: Rc<RefCell<Tally>>,
+}
+
+impl Tally {
+    fn step(&mut self, step: usize) -> &mut StepTally {
+        let count = self.steps.len().max(step + 1);
+        self.steps.resize(count, StepTally::default());
+        &mut self.steps[step]
+    }
+
+    fn add_and_gates(&mut self, step: usize, and_gates: u64) {
+        self.and_gates += and_gates;
+        self.step(step).and_gates += and_gates;
+    }
+
+    fn add_messages(&mut self, step: usize, messages: u64) {
+        self.messages += messages;
+        self.step(step).messages += messages;
+    }
 }
 
 impl Counter {
@@ -146,6 +183,23 @@ impl Counter {
 
 fn width(wires: &[Wires]) -> usize {
     wires.iter().map(|(_, range)| range.len()).sum()
+}
+
+/// Splits `count` as `shares` says; all of it is `own` if they are nothing.
+fn split(count: u64, shares: &[(usize, u64)], own: usize) -> Vec<(usize, u64)> {
+    let all: u64 = shares.iter().map(|(_, share)| share).sum();
+    if all == 0 {
+        return vec![(own, count)];
+    }
+    let (mut before, mut given) = (0, 0);
+    let part = |&(step, share): &(usize, u64)| {
+        before += share;
+        let until = (u128::from(count) * u128::from(before) / u128::from(all)) as u64;
+        let part = until - given;
+        given = until;
+        (step, part)
+    };
+    shares.iter().map(part).collect()
 }
 
 /// Adds to what is counted for `of`.
@@ -178,7 +232,15 @@ impl Machine for Counter {
     }
 
     fn spare(&mut self, and_gates: u64) {
-        self.tally.borrow_mut().and_gates += and_gates;
+        self.tally.borrow_mut().add_and_gates(self.step, and_gates);
+    }
+
+    fn enter(&mut self, step: usize) {
+        self.step = step;
+    }
+
+    fn share(&mut self, shares: Vec<(usize, u64)>) {
+        self.shares = shares;
     }
 
     fn draw(&mut self, _: usize) -> Result<u32> {
@@ -190,7 +252,7 @@ impl Machine for Counter {
         {
             let tally = &mut *self.tally.borrow_mut();
             tally.moves = tally.moves.and(Moves::once(lanes as u64, width as u64));
-            tally.messages += MOVE;
+            tally.add_messages(self.step, MOVE);
         }
         Ok(self.keep(width, lanes))
     }
@@ -211,7 +273,14 @@ impl Machine for Counter {
     fn run(&mut self, plan: &Plan, _: bool, lanes: usize, inputs: &[Wires]) -> Result<Slot> {
         {
             let tally = &mut *self.tally.borrow_mut();
-            tally.and_gates += (plan.and_count() * lanes) as u64;
+            let and_gates = (plan.and_count() * lanes) as u64;
+            let shares = std::mem::take(&mut self.shares);
+            for (step, own) in split(and_gates, &shares, self.step) {
+                tally.add_and_gates(step, own);
+            }
+            let most = shares.iter().max_by_key(|(_, share)| *share);
+            let most = most.map_or(self.step, |(step, _)| *step);
+            tally.step(most).levels += plan.and_depth() as u64;
             tally.gates += (plan.local_ops().len() + plan.and_ops().len()) as u64;
             tally.levels += plan.and_depth() as u64;
         }
@@ -236,13 +305,13 @@ impl Machine for Counter {
     fn digest(&mut self, these: &[Wires], those: &[Wires]) -> Result<Slot> {
         // Both are put together from their parts.
         self.peak(((width(these) + width(those)) * self.lanes(these)) as u64);
-        self.tally.borrow_mut().messages += COMPARE;
+        self.tally.borrow_mut().add_messages(self.step, COMPARE);
         Ok(self.keep(DIGEST, 1))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
         let (width, lanes) = (width(wires), self.lanes(wires));
-        self.tally.borrow_mut().messages += REVEAL;
+        self.tally.borrow_mut().add_messages(self.step, REVEAL);
         add(
             &mut self.tally.borrow_mut().outputs,
             to.iter().map(|party| party.0).collect(),
@@ -254,5 +323,44 @@ impl Machine for Counter {
     fn forget(&mut self, slot: Slot) {
         let (wires, lanes) = std::mem::take(&mut self.slots[slot]);
         self.kept -= (wires * lanes) as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A circuit that does the work of two steps is split between them, and what is revealed is of the step that does it.
+    #[test]
+    fn each_step_has_what_it_takes() {
+        const LANES: u64 = 10;
+        let product_and_sum = |steps: [usize; 3]| {
+            let program = |session: &Session| {
+                let [x, y, z] = [(); 3].map(|()| {
+                    let bits = session.input_bits(PartyId(0), &[16], LANES as usize, None);
+                    bits.into_iter().next().expect("one for each width")
+                });
+                session.enter(steps[0]);
+                let product = x.multiply(&y);
+                session.enter(steps[1]);
+                let sum = product.add(&z);
+                assert_eq!(session.enter(steps[2]), steps[1]);
+                session.reveal_bits(&[sum], Parties::all(2))
+            };
+            tally(2, Abilities::default(), program).unwrap()
+        };
+        let tally = product_and_sum([1, 3, 2]);
+        let [none, product, open, sum] = tally.steps[..] else {
+            panic!("{:?}", tally.steps)
+        };
+        assert_eq!(none, StepTally::default());
+        assert_eq!((open.and_gates, open.messages), (0, REVEAL));
+        assert!((14 * LANES..=15 * LANES).contains(&sum.and_gates), "{sum:?}");
+        assert_eq!(product.and_gates + sum.and_gates, tally.and_gates);
+        assert_eq!((product.levels, sum.levels), (tally.levels, 0));
+        let alone = product_and_sum([0, 0, 0]);
+        assert_eq!(alone.steps.len(), 1);
+        assert_eq!(alone.and_gates, tally.and_gates);
+        assert_eq!(alone.steps[0].and_gates, tally.and_gates);
     }
 }

@@ -44,7 +44,7 @@ mod values;
 mod word;
 
 pub use bits::Bits;
-pub use counter::{Abilities, Tally, tally};
+pub use counter::{Abilities, StepTally, Tally, tally};
 pub use error::{Error, Misuse, Result};
 pub use function::Function;
 pub use memory::Memory;

@@ -49,6 +49,10 @@ pub(crate) trait Machine {
     }
     /// Foresees more AND gates, which it may or may not take.
     fn spare(&mut self, _and_gates: u64) {}
+    /// What is done from here on belongs to this step of the program.
+    fn enter(&mut self, _step: usize) {}
+    /// How much of the circuit that is run next belongs to which step, about.
+    fn share(&mut self, _shares: Vec<(usize, u64)>) {}
     fn forget(&mut self, slot: Slot);
 
     // What is said of a machine that computes nothing with anybody.

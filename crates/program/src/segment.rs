@@ -1,6 +1,6 @@
 //! Recorded operations on values of as many lanes, until they are compiled and run as one circuit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::{Rc, Weak};
 
 use cenote_circuit::library::Goal;
@@ -49,6 +49,9 @@ const FULL: u64 = 1 << 17;
 #[derive(Default)]
 pub(crate) struct Segment {
     steps: Vec<Step>,
+    /// Which step of the program each belongs to.
+    of: Vec<usize>,
+    now: usize,
     results: Vec<Weak<Node>>,
     inputs: Vec<Input>,
     known: HashMap<(usize, usize, u32), u32>,
@@ -61,9 +64,16 @@ pub(crate) struct Due {
     pub(crate) inputs: Vec<Input>,
     /// One for each output.
     pub(crate) results: Vec<Rc<Node>>,
+    /// Which step of the program each step of the recipe belongs to.
+    pub(crate) of: Vec<usize>,
 }
 
 impl Segment {
+    /// Says that what is recorded next belongs to this step of the program.
+    pub(crate) fn enter(&mut self, step: usize) {
+        self.now = step;
+    }
+
     /// An input; the same one if the wires are in it already.
     pub(crate) fn input(&mut self, held: &Rc<Held>, first: usize, width: u32) -> Ref {
         let inputs = &mut self.inputs;
@@ -87,6 +97,7 @@ impl Segment {
     pub(crate) fn push(&mut self, op: Op, operands: Vec<Ref>, width: u32, result: Weak<Node>) -> u32 {
         self.weight += op.weight(width);
         self.steps.push(Step { op, operands, width });
+        self.of.push(self.now);
         self.results.push(result);
         self.steps.len() as u32 - 1
     }
@@ -130,6 +141,8 @@ impl Segment {
             Ref::Step(step) => Ref::Step(new_step[step as usize]),
             Ref::Input(input) => Ref::Input(new_input[input as usize]),
         };
+        let of = self.of.into_iter().zip(&steps_needed);
+        let of = of.filter(|(_, needed)| **needed).map(|(of, _)| of).collect();
         let steps = self.steps.into_iter().zip(&steps_needed);
         let steps = steps.filter(|(_, needed)| **needed).map(|(step, _)| Step {
             operands: step.operands.iter().map(|&operand| moved(operand)).collect(),
@@ -150,6 +163,7 @@ impl Segment {
             },
             inputs,
             results: alive.into_iter().map(|(_, node)| node).collect(),
+            of,
         })
     }
 }
@@ -170,12 +184,7 @@ impl Recipe {
     /// The circuit, with few ANDs or little depth.
     pub(crate) fn circuit(&self, goal: Goal) -> Circuit {
         let mut b = Builder::new();
-        let inputs: Vec<Vec<Bit>> = self
-            .inputs
-            .iter()
-            .enumerate()
-            .map(|(at, &width)| b.input(&format!("x{at}"), width, BitOrder::Lsb))
-            .collect();
+        let inputs = self.bits(&mut b);
         let inputs: Vec<&[Bit]> = inputs.iter().map(Vec::as_slice).collect();
         let outputs = self.emit(&mut b, &inputs, goal);
         for (at, bits) in outputs.iter().enumerate() {
@@ -184,22 +193,55 @@ impl Recipe {
         b.finish()
     }
 
+    /// How many ANDs the circuit has, about, for steps of each of the programs' steps that `of` names.
+    pub(crate) fn shares(&self, of: &[usize]) -> Vec<(usize, u64)> {
+        let mut shares = BTreeMap::new();
+        let mut b = Builder::new();
+        let inputs = self.bits(&mut b);
+        let inputs: Vec<&[Bit]> = inputs.iter().map(Vec::as_slice).collect();
+        let mut before = 0;
+        self.emit_each(&mut b, &inputs, Goal::FewestAnds, &mut |at, b| {
+            *shares.entry(of[at]).or_default() += (b.and_count() - before) as u64;
+            before = b.and_count();
+        });
+        shares.into_iter().collect()
+    }
+
+    fn bits(&self, b: &mut Builder) -> Vec<Vec<Bit>> {
+        let inputs = self.inputs.iter().enumerate();
+        inputs
+            .map(|(at, &width)| b.input(&format!("x{at}"), width, BitOrder::Lsb))
+            .collect()
+    }
+
     /// Adds the gates to `b`, and gives the outputs.
     pub(crate) fn emit(&self, b: &mut Builder, inputs: &[&[Bit]], goal: Goal) -> Vec<Vec<Bit>> {
+        self.emit_each(b, inputs, goal, &mut |_, _| {})
+    }
+
+    /// The same, where `done` is told of each step once its gates are there.
+    fn emit_each(
+        &self,
+        b: &mut Builder,
+        inputs: &[&[Bit]],
+        goal: Goal,
+        done: &mut dyn FnMut(usize, &Builder),
+    ) -> Vec<Vec<Bit>> {
         let mut results: Vec<Vec<Bit>> = Vec::with_capacity(self.steps.len());
-        for step in &self.steps {
+        for (at, step) in self.steps.iter().enumerate() {
             let operands: Vec<&[Bit]> = step
                 .operands
                 .iter()
-                .map(|&operand| at(operand, inputs, &results))
+                .map(|&operand| resolved(operand, inputs, &results))
                 .collect();
             let result = step.op.emit(b, &operands, step.width, goal);
             debug_assert_eq!(result.len(), step.width as usize, "{:?}", step.op);
             results.push(result);
+            done(at, b);
         }
         let outputs = self.outputs.iter();
         outputs
-            .map(|&output| at(output, inputs, &results).to_vec())
+            .map(|&output| resolved(output, inputs, &results).to_vec())
             .collect()
     }
 
@@ -209,7 +251,7 @@ impl Recipe {
     }
 }
 
-fn at<'a>(at: Ref, inputs: &[&'a [Bit]], results: &'a [Vec<Bit>]) -> &'a [Bit] {
+fn resolved<'a>(at: Ref, inputs: &[&'a [Bit]], results: &'a [Vec<Bit>]) -> &'a [Bit] {
     match at {
         Ref::Step(step) => &results[step as usize],
         Ref::Input(input) => inputs[input as usize],

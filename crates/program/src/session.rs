@@ -48,6 +48,8 @@ struct Core {
     failure: Option<Failure>,
     /// Whether everything is recorded and nothing run.
     recording: bool,
+    /// The step that the program is in.
+    step: usize,
     /// Whether anything was revealed to this party.
     learnt: bool,
     /// AND gates run.
@@ -95,6 +97,7 @@ impl Session {
                 no_networks: false,
                 failure: None,
                 recording,
+                step: 0,
                 learnt: false,
                 done: 0,
                 progress: None,
@@ -121,6 +124,13 @@ impl Session {
     /// Has `told` called with the AND gates run so far whenever some were. It cannot use the session.
     pub fn on_progress(&self, told: impl FnMut(u64) + 'static) {
         self.0.core.borrow_mut().progress = Some(Box::new(told));
+    }
+
+    /// Says that what the program does next belongs to this step of it, and gives the one before: [`tally`](crate::tally) tells what each takes.
+    pub fn enter(&self, step: usize) -> usize {
+        let core = &mut *self.0.core.borrow_mut();
+        core.machine.enter(step);
+        std::mem::replace(&mut core.step, step)
     }
 
     /// This party.

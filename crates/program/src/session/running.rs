@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::machine::Wires;
 use crate::node::{Held, Node, State};
 use crate::op::Op;
-use crate::segment::{Due, Ref};
+use crate::segment::{Due, Recipe, Ref};
 use crate::value::Value;
 
 /// Some wires of a vector that is in use as long as this.
@@ -38,6 +38,7 @@ impl Session {
             return Node::new(width, lanes, State::Lost);
         }
         let segment = core.open.entry(lanes).or_default();
+        segment.enter(core.step);
         let operands: Option<Vec<_>> = operands
             .map(|operand| match &*operand.state.borrow() {
                 State::Constant(bits) => Some(segment.constant(*bits, operand.width)),
@@ -175,6 +176,7 @@ impl Session {
             recipe,
             inputs,
             results,
+            of,
         }) = segment.into_due()
         else {
             return;
@@ -182,6 +184,10 @@ impl Session {
         let widths: Vec<u32> = results.iter().map(|result| result.width).collect();
         let way = core.machine.levels_take_rounds().then_some(core.way);
         core.runs += 1;
+        let shares = match core.machine.foresees() {
+            true => shares(&recipe, &of),
+            false => Vec::new(),
+        };
         let (plan, new) = match core.plans.get_mut(&recipe) {
             Some((plans, used)) => {
                 *used = core.runs;
@@ -199,7 +205,10 @@ impl Session {
             .map(|input| (input.held.slot(), input.first..input.first + input.width as usize))
             .collect();
         let held = core
-            .attempt(|machine| machine.run(&plan, new, lanes, &wires))
+            .attempt(|machine| {
+                machine.share(shares);
+                machine.run(&plan, new, lanes, &wires)
+            })
             .map(|slot| Held::new(slot, &self.0.dropped));
         if held.is_some() {
             core.done += plan.and_count() as u64 * lanes as u64;
@@ -215,5 +224,14 @@ impl Session {
             };
             first += width as usize;
         }
+    }
+}
+
+/// How much of the circuit of a recipe belongs to each step of the program, where `of` says which that is of each of its steps.
+fn shares(recipe: &Recipe, of: &[usize]) -> Vec<(usize, u64)> {
+    match of.first() {
+        Some(first) if of.iter().any(|step| step != first) => recipe.shares(of),
+        Some(first) => vec![(*first, 1)],
+        None => Vec::new(),
     }
 }
