@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cenote::query::PlanStep;
 use cenote::{Error, Result};
 use cenote_params::three::Workload;
 use cenote_params::{lego, pool};
@@ -43,21 +44,6 @@ pub fn plot_file(text: &str) -> std::result::Result<PathBuf, String> {
         Some(end) if end.eq_ignore_ascii_case("svg") || end.eq_ignore_ascii_case("png") => Ok(path),
         _ => Err("a plot's file name ends in .svg or .png".into()),
     }
-}
-
-/// A step of a query.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct PlanStep {
-    /// How many steps stand above it, the one that takes it just above.
-    pub depth: u32,
-    /// What is done.
-    pub what: String,
-    /// The party that does it in the clear; nothing if all do it secretly.
-    pub owner: Option<u8>,
-    /// Rows that it gives at most.
-    pub rows: u64,
-    /// Bits of a row.
-    pub bits: u64,
 }
 
 /// A curve of parameters, and a dot for the ones that were chosen; or the steps of a query.

@@ -19,7 +19,7 @@ mod sibling;
 pub mod signals;
 
 pub use command::{Command, EXIT_CODES, run, run_child};
-pub use drawing::{Drawing, Drawn, PlanStep, PoolCurve, ThreeCurve, plot_file};
+pub use drawing::{Drawing, Drawn, PoolCurve, ThreeCurve, plot_file};
 pub use output::{Log, Progress, child, print, print_json, warn, write_file};
 pub use sibling::{Forwarded, Sibling, StartedBy};
 

@@ -14,6 +14,7 @@ mod listed;
 mod local;
 mod memory;
 mod plan;
+mod propose;
 mod query;
 mod relation;
 mod resolve;
@@ -25,8 +26,9 @@ mod window;
 mod work;
 
 pub use error::{Error, Place, Result};
-pub use explain::Explained;
+pub use explain::{Explained, PlanStep, share};
 pub use flow::{Flow, FlowKind};
 pub use memory::Bytes;
+pub use propose::{Declaration, Proposal};
 pub use query::{OwnInput, Query};
 pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};

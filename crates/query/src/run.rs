@@ -75,6 +75,7 @@ impl Query {
             given: given.0,
             segments: self.segments(),
             failures: Vec::new(),
+            begun: 0,
         };
         let rows = match self.schema().answer.count {
             Count::AtMost(most) => executor.at_most_of(self.physical(), most),

@@ -3,9 +3,10 @@
 use std::io::Read;
 use std::path::Path;
 
+use cenote::query::{PlanStep, share};
 use cenote::text::grouped;
 use cenote::{Error, Result};
-use cenote_console::{Command, Drawing, Drawn, PlanStep, PoolCurve, ThreeCurve, write_file};
+use cenote_console::{Command, Drawing, Drawn, PoolCurve, ThreeCurve, write_file};
 use cenote_params::three::{Variant, Workload};
 use cenote_params::{lego, pool};
 
@@ -79,7 +80,7 @@ fn draw(
     write_file(file, &bytes)
 }
 
-/// The steps of a query, with bars for the bits of all rows that a secret step gives.
+/// The steps of a query, with bars for the ANDs that each takes itself.
 fn draw_plan(file: &Path, title: String, steps: &[PlanStep]) -> Result<()> {
     let parties = steps
         .iter()
@@ -88,20 +89,24 @@ fn draw_plan(file: &Path, title: String, steps: &[PlanStep]) -> Result<()> {
         .map_or(0, |last| last + 1);
     let mut kinds = vec!["all parties, secretly".to_owned()];
     kinds.extend((0..parties).map(|party| format!("party {party}, in the clear")));
-    let branch = |step: &PlanStep| Branch {
-        depth: step.depth,
-        name: step.what.clone(),
-        note: format!("{} rows of {} bits", grouped(step.rows), grouped(step.bits)),
-        kind: step.owner.map_or(0, |owner| usize::from(owner) + 1),
-        size: match step.owner {
-            Some(_) => 0.0,
-            None => step.rows as f64 * step.bits as f64,
-        },
+    let all = steps.iter().map(|step| step.takes.and_gates).sum();
+    let branch = |step: &PlanStep| {
+        let rows = format!("{} rows of {} bits", grouped(step.rows), grouped(step.bits));
+        Branch {
+            depth: step.depth,
+            name: step.what.clone(),
+            note: match step.owner {
+                Some(_) => rows,
+                None => format!("{rows}; {}", share(&step.takes, all)),
+            },
+            kind: step.owner.map_or(0, |owner| usize::from(owner) + 1),
+            size: step.takes.and_gates as f64,
+        }
     };
     let tree = Tree {
         title,
         kinds,
-        bars: "bits of all rows of secret steps".into(),
+        bars: "ANDs of the step alone".into(),
         branches: steps.iter().map(branch).collect(),
     };
     draw(file, || tree.to_svg(), || tree.to_png())

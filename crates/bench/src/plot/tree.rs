@@ -1,4 +1,4 @@
-//! A tree of steps, each on a line below the step that takes it, with a bar for how much it gives.
+//! A tree of steps, each on a line below the step that takes it, with a bar for its size.
 
 use plotters::coord::Shift;
 use plotters::element::{Circle, PathElement, Rectangle, Text};

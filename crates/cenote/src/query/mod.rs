@@ -9,7 +9,7 @@ mod proposed;
 mod report;
 mod run;
 
-pub use cenote_query::{Explained, Query};
+pub use cenote_query::{PlanStep, Proposal, Query, share};
 pub use cenote_tables::{Table, show};
 
 pub use self::file::{Instead, QueryJob};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cenote_net::PartyId;
-use cenote_query::Explained;
+use cenote_query::{PlanStep, Proposal};
 use serde::Serialize;
 
 use super::file::{Instead, QueryJob};
@@ -21,11 +21,13 @@ pub struct QueryPlan {
     /// The protocol and its settings.
     #[serde(flatten)]
     pub protocol: Protocol,
-    /// The steps, a line each, the last one first.
-    pub steps: String,
-    /// The same steps, to be drawn.
+    /// The answer, and the steps that it is made by, each before those that it takes.
+    pub steps: Vec<PlanStep>,
+    /// The same, a line each.
     #[serde(skip)]
-    pub explained: Explained,
+    pub tree: String,
+    /// Promises that would make it cheaper.
+    pub proposals: Vec<Proposal>,
     /// What every party learns, a sentence each.
     pub learnt: Vec<String>,
     /// AND gates of all steps.
@@ -86,11 +88,15 @@ impl QueryPlan {
         let busiest = (0..protocol.parties())
             .max_by_key(|&party| memory_bytes[usize::from(party)])
             .map_or(PartyId(0), PartyId);
-        let explained = planned.job.query().explained();
+        let query = planned.job.query();
+        let foreseen = query.foreseen(tally);
+        about("trying promises");
+        let proposals = query.proposals(planned.job.text(), protocol.abilities(), tally.and_gates);
         Ok(QueryPlan {
-            steps: explained.tree(),
-            explained,
-            learnt: planned.job.query().learnt(),
+            steps: foreseen.steps(),
+            tree: foreseen.tree(),
+            proposals,
+            learnt: query.learnt(),
             and_gates: tally.and_gates,
             levels: tally.levels,
             input_bits: parties.map(given).collect(),
@@ -105,7 +111,7 @@ impl QueryPlan {
 
     /// As text.
     pub fn table(&self) -> String {
-        let mut text = format!("{}\n", self.steps);
+        let mut text = format!("{}\n", self.tree);
         let mut table = Table::new("l");
         table.row(&[&"protocol", &self.protocol.describe()]);
         table.row(&[
@@ -129,6 +135,12 @@ impl QueryPlan {
         text.push('\n');
         for sentence in &self.learnt {
             let _ = writeln!(text, "{sentence}");
+        }
+        if !self.proposals.is_empty() {
+            text.push_str("\nPromises that would make it cheaper:\n");
+        }
+        for proposal in &self.proposals {
+            let _ = writeln!(text, "- {}", proposal.told);
         }
         text
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use cenote::query::{Explained, Instead, QueryJob, QueryPlan, QueryReport, check_party, run_here, run_party};
+use cenote::query::{Instead, QueryJob, QueryPlan, QueryReport, check_party, run_here, run_party};
 use cenote::{Error, PartyConfig, Result};
 use serde::Serialize;
 
 use cenote_console::args::{Form, Local};
-use cenote_console::{Command, Drawing, Drawn, PlanStep, Progress, child, warn};
+use cenote_console::{Command, Drawing, Drawn, Progress, child, warn};
 
 use crate::args::{Party, Plan, Query};
 
@@ -106,9 +106,8 @@ pub(crate) fn plan(options: &Plan, verbose: u8) -> Result<()> {
     )?;
     drop(progress);
     if let Some(file) = &options.plot {
-        let mut steps = Vec::new();
-        list(&plan.explained, 0, &mut steps);
-        let title = format!("Steps of {}, the last one first", options.job.display());
+        let steps = plan.steps.clone();
+        let title = format!("Steps of {}, the answer first", options.job.display());
         let drawing = Drawing::Plan { title, steps };
         let file = file.clone();
         Drawn { file, drawing }.draw()?;
@@ -120,16 +119,4 @@ pub(crate) fn plan(options: &Plan, verbose: u8) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// A step, and those that it takes, one after the other.
-fn list(step: &Explained, depth: u32, steps: &mut Vec<PlanStep>) {
-    steps.push(PlanStep {
-        depth,
-        what: step.what.clone(),
-        owner: step.owner.map(|owner| owner.0),
-        rows: step.rows as u64,
-        bits: step.bits,
-    });
-    step.of.iter().for_each(|step| list(step, depth + 1, steps));
 }

@@ -164,6 +164,9 @@ fn the_steps_of_a_query_are_drawn() {
                 "party 1, in the clear",
                 "all parties, secretly",
                 "rows of",
+                "the answer, to ",
+                " ANDs, ",
+                "ANDs of the step alone",
             ] {
                 assert!(svg.contains(part), "{part}: {svg}");
             }

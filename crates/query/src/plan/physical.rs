@@ -161,7 +161,7 @@ impl Physical {
     }
 
     /// The steps whose rows it takes.
-    pub(super) fn inputs(&self) -> Vec<&Physical> {
+    pub(crate) fn inputs(&self) -> Vec<&Physical> {
         match &*self.step {
             Step::Scan { .. } => Vec::new(),
             Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => vec![input],
@@ -174,7 +174,7 @@ impl Physical {
     }
 
     /// The expressions that are computed of its input.
-    pub(super) fn exprs(&self) -> &[Expr] {
+    pub(crate) fn exprs(&self) -> &[Expr] {
         match &*self.step {
             Step::Project(_, exprs) => exprs,
             Step::Filter(_, condition) => std::slice::from_ref(condition),

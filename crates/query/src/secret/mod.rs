@@ -39,11 +39,33 @@ pub(crate) struct Executor<'a> {
     pub(crate) segments: Segments,
     /// What must be 0 for the query to have an answer.
     pub(crate) failures: Vec<Bits>,
+    /// How many secret steps were begun: each before those that it takes.
+    pub(crate) begun: usize,
 }
 
 impl<'a> Executor<'a> {
+    /// Does the next step, which is given its number.
+    pub(super) fn step<R>(&mut self, done: impl FnOnce(&mut Self, usize) -> R) -> R {
+        self.begun += 1;
+        let step = self.begun;
+        self.within(step, |executor| done(executor, step))
+    }
+
+    /// Does something that belongs to a step.
+    pub(super) fn within<R>(&mut self, step: usize, done: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.session.enter(step);
+        let result = done(self);
+        self.session.enter(before);
+        result
+    }
+
     /// All rows that `physical`, which nobody owns, gives.
     pub(crate) fn rows(&mut self, physical: &'a Physical) -> Rows {
+        self.step(|executor, step| executor.rows_of(physical, step))
+    }
+
+    /// The same of a step that was begun.
+    fn rows_of(&mut self, physical: &'a Physical, step: usize) -> Rows {
         match &*physical.step {
             Step::Join(join) if !join.probe_keys.is_empty() => self.joined(join),
             Step::Group {
@@ -74,7 +96,7 @@ impl<'a> Executor<'a> {
                 self.windowed(rows, input, window, physical)
             }
             _ => {
-                let source = self.source(physical);
+                let source = self.source_of(physical, step);
                 self.all(source)
             }
         }

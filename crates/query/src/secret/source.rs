@@ -22,7 +22,14 @@ pub(super) struct Giving<'a> {
 }
 
 /// Rows to come.
-pub(super) enum RowSource<'a> {
+pub(super) struct RowSource<'a> {
+    /// The number of the step that gives them.
+    step: usize,
+    from: Origin<'a>,
+}
+
+/// What rows come from.
+enum Origin<'a> {
     Given(Giving<'a>),
     Paired(Vec<(&'a Part, Giving<'a>)>),
     Project(Box<RowSource<'a>>, &'a [Expr]),
@@ -52,53 +59,60 @@ pub(super) enum RowSource<'a> {
 impl<'a> Executor<'a> {
     /// The rows that `physical`, which nobody owns, gives. What is given for them is taken up at once, in its order.
     pub(super) fn source(&mut self, physical: &'a Physical) -> RowSource<'a> {
+        self.step(|executor, step| executor.source_of(physical, step))
+    }
+
+    /// The same of a step that was begun.
+    pub(super) fn source_of(&mut self, physical: &'a Physical, step: usize) -> RowSource<'a> {
         let boxed = |source: RowSource<'a>| Box::new(source);
-        match &*physical.step {
-            Step::Share(input, keys) => RowSource::Given(self.giving(Upload {
+        let from = match &*physical.step {
+            Step::Share(input, keys) => Origin::Given(self.giving(Upload {
                 input,
                 shape: Shape::Plain { keys },
             })),
-            Step::Project(input, exprs) => RowSource::Project(boxed(self.source(input)), exprs),
-            Step::Filter(input, condition) => RowSource::Filter(boxed(self.source(input)), condition),
+            Step::Project(input, exprs) => Origin::Project(boxed(self.source(input)), exprs),
+            Step::Filter(input, condition) => Origin::Filter(boxed(self.source(input)), condition),
             Step::Paired(parts) => {
                 let given = of_parts(parts).map(|upload| self.giving(upload));
-                RowSource::Paired(parts.iter().zip(given).collect())
+                Origin::Paired(parts.iter().zip(given).collect())
             }
             Step::Union(inputs) => {
                 let inputs = inputs.iter().map(|input| match input.owner {
                     None => self.source(input),
-                    Some(_) => RowSource::Given(self.giving(Upload {
-                        input,
-                        shape: Shape::Plain { keys: &[] },
-                    })),
+                    Some(_) => RowSource {
+                        step,
+                        from: Origin::Given(self.giving(Upload {
+                            input,
+                            shape: Shape::Plain { keys: &[] },
+                        })),
+                    },
                 });
-                RowSource::Union(inputs.collect())
+                Origin::Union(inputs.collect())
             }
             Step::Verify {
                 input,
                 conditions,
                 count,
                 most,
-            } => RowSource::Verify {
+            } => Origin::Verify {
                 input: boxed(self.source(input)),
                 conditions,
                 count: *count,
                 most: *most,
                 total: None,
             },
-            Step::Join(join) if join.probe_keys.is_empty() => RowSource::WithOnly {
+            Step::Join(join) if join.probe_keys.is_empty() => Origin::WithOnly {
                 probe: boxed(self.source(&join.probe)),
                 lookup: self.rows(&join.lookup),
                 outer: join.outer,
             },
-            Step::Join(_) | Step::Group { .. } | Step::First { .. } | Step::Window { .. } => {
-                RowSource::Whole {
-                    rows: self.rows(physical),
-                    taken: 0,
-                }
-            }
+            Step::Join(_) | Step::Group { .. } | Step::First { .. } | Step::Window { .. } => Origin::Whole {
+                rows: self.rows_of(physical, step),
+                taken: 0,
+            },
             Step::Scan { .. } => unreachable!("a table has an owner"),
-        }
+        };
+        RowSource { step, from }
     }
 
     pub(super) fn giving(&mut self, upload: Upload<'a>) -> Giving<'a> {
@@ -127,12 +141,16 @@ impl<'a> Executor<'a> {
 
     /// The next segment of rows; nothing if there are no more.
     pub(super) fn next(&mut self, source: &mut RowSource<'a>) -> Option<Rows> {
-        match source {
-            RowSource::Given(giving) => {
+        self.within(source.step, |executor| executor.next_from(&mut source.from))
+    }
+
+    fn next_from(&mut self, from: &mut Origin<'a>) -> Option<Rows> {
+        match from {
+            Origin::Given(giving) => {
                 let (fields, count) = self.taken(giving)?;
                 Some(self.plain(giving.upload.input, fields, count))
             }
-            RowSource::Paired(parts) => {
+            Origin::Paired(parts) => {
                 let taken = parts.iter_mut().map(|(part, giving)| {
                     let (fields, count) = self.taken(giving)?;
                     Some((*part, fields, count))
@@ -140,24 +158,24 @@ impl<'a> Executor<'a> {
                 let taken = taken.collect::<Option<Vec<_>>>()?;
                 Some(self.paired(taken))
             }
-            RowSource::Project(input, exprs) => {
+            Origin::Project(input, exprs) => {
                 let rows = self.next(input)?;
                 let columns = self.evaluated(&rows, exprs);
                 Some(Rows { columns, ..rows })
             }
-            RowSource::Filter(input, condition) => {
+            Origin::Filter(input, condition) => {
                 let rows = self.next(input)?;
                 let condition = self.evaluated(&rows, std::slice::from_ref(condition));
                 let live = rows.live.and(&truth(&condition[0]));
                 Some(Rows { live, ..rows })
             }
-            RowSource::Union(inputs) => loop {
+            Origin::Union(inputs) => loop {
                 match self.next(inputs.front_mut()?) {
                     Some(rows) => return Some(rows),
                     None => inputs.pop_front(),
                 };
             },
-            RowSource::Verify {
+            Origin::Verify {
                 input,
                 conditions,
                 count,
@@ -182,11 +200,11 @@ impl<'a> Executor<'a> {
                     None
                 }
             },
-            RowSource::WithOnly { probe, lookup, outer } => {
+            Origin::WithOnly { probe, lookup, outer } => {
                 let rows = self.next(probe)?;
                 Some(with_only(rows, lookup, *outer))
             }
-            RowSource::Whole { rows, taken } => self.next_of(rows, taken),
+            Origin::Whole { rows, taken } => self.next_of(rows, taken),
         }
     }
 
@@ -219,7 +237,7 @@ impl<'a> Executor<'a> {
 
     /// All rows that are left.
     pub(super) fn all(&mut self, mut source: RowSource<'a>) -> Rows {
-        if let RowSource::Whole { rows, taken: 0 } = source {
+        if let Origin::Whole { rows, taken: 0 } = source.from {
             return rows;
         }
         let mut parts = Vec::new();

@@ -1,6 +1,7 @@
 //! Each part of the dialect, with the answers that it must have.
 
 mod clauses;
+mod costs;
 mod expressions;
 mod functions;
 mod grouping_sets;

@@ -1,10 +1,18 @@
 //! A plan in words: what is done where, and what every party learns.
 
+mod cost;
+mod words;
+
 use std::fmt::Write as _;
 
 use cenote_net::PartyId;
+use cenote_program::{StepTally, Tally};
+use serde::{Deserialize, Serialize};
 
-use crate::expr::{Arithmetic, Comparison, Expr, Node, ValueKind};
+pub(crate) use self::cost::rounded;
+pub use self::cost::share;
+use self::words::{Columns, columns, told};
+use crate::expr::{Expr, Node};
 use crate::plan::physical::{Join, Ordered, Part, Physical, Step};
 use crate::plan::window::Windowed;
 use crate::query::Query;
@@ -22,14 +30,63 @@ pub struct Explained {
     pub rows: usize,
     /// Bits of a row.
     pub bits: u64,
+    /// What it takes itself, without the steps whose rows it takes; nothing if it is done in the clear, or was not counted.
+    pub takes: Option<StepTally>,
     /// The steps whose rows it takes.
     pub of: Vec<Explained>,
+}
+
+/// A step of a plan, in a list of all of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlanStep {
+    /// How many steps stand above it, the one that takes it just above.
+    pub depth: u32,
+    /// What is done.
+    pub what: String,
+    /// The party that does it in the clear; nothing if all do it secretly.
+    pub owner: Option<u8>,
+    /// How many rows it gives at most, which is public.
+    pub rows: u64,
+    /// Bits of a row.
+    pub bits: u64,
+    /// What it takes itself.
+    #[serde(flatten)]
+    pub takes: StepTally,
 }
 
 impl Query {
     /// The steps, the last one first.
     pub fn explained(&self) -> Explained {
-        explained(self.physical(), self.schema())
+        let mut teller = Teller {
+            schema: self.schema(),
+            takes: None,
+            begun: 0,
+        };
+        teller.explained(self.physical())
+    }
+
+    /// The same with what each step takes of this [`Query::tally`], and above them the answer, with what that takes besides.
+    pub fn foreseen(&self, tally: &Tally) -> Explained {
+        let mut teller = Teller {
+            schema: self.schema(),
+            takes: Some(&tally.steps),
+            begun: 0,
+        };
+        let answer = &self.schema().answer;
+        let to: Vec<String> = answer.to.iter().map(|party| party.to_string()).collect();
+        let also = match answer.count {
+            Count::AtMost(_) => "",
+            Count::Revealed => "; everybody learns how many rows it has",
+        };
+        let what = format!("the answer, to {}{also}", to.join(" and "));
+        Explained {
+            what,
+            owner: None,
+            rows: self.answer_rows(),
+            bits: self.physical().width(),
+            takes: teller.of_step(0),
+            of: vec![teller.explained(self.physical())],
+        }
     }
 
     /// What every party learns, a sentence each.
@@ -79,37 +136,127 @@ impl Explained {
     /// As text, a step to a line, what it takes below it and further in.
     pub fn tree(&self) -> String {
         let mut text = String::new();
-        self.write(0, &mut text);
+        self.write(0, self.and_gates(), &mut text);
         text.lines().map(|line| printable(line) + "\n").collect()
     }
 
-    fn write(&self, depth: usize, text: &mut String) {
+    /// AND gates of it and all steps below.
+    pub fn and_gates(&self) -> u64 {
+        let own = self.takes.map_or(0, |takes| takes.and_gates);
+        own + self.of.iter().map(Explained::and_gates).sum::<u64>()
+    }
+
+    /// All steps, each before those that it takes.
+    pub fn steps(&self) -> Vec<PlanStep> {
+        let mut steps = Vec::new();
+        self.list(0, &mut steps);
+        steps
+    }
+
+    fn list(&self, depth: u32, steps: &mut Vec<PlanStep>) {
+        steps.push(PlanStep {
+            depth,
+            what: self.what.clone(),
+            owner: self.owner.map(|owner| owner.0),
+            rows: self.rows as u64,
+            bits: self.bits,
+            takes: self.takes.unwrap_or_default(),
+        });
+        self.of.iter().for_each(|step| step.list(depth + 1, steps));
+    }
+
+    /// Of `all` ANDs.
+    fn write(&self, depth: usize, all: u64, text: &mut String) {
         let who = match self.owner {
             Some(party) => format!("{party}, in the clear"),
             None => "all, secretly".into(),
         };
         let s = if self.rows == 1 { "" } else { "s" };
+        let takes = self.takes.map(|takes| format!("; {}", share(&takes, all)));
         let _ = writeln!(
             text,
-            "{:depth$}{} ({who}; {} row{s} of {} bits)",
-            "", self.what, self.rows, self.bits
+            "{:depth$}{} ({who}; {} row{s} of {} bits{})",
+            "",
+            self.what,
+            self.rows,
+            self.bits,
+            takes.unwrap_or_default()
         );
-        self.of.iter().for_each(|step| step.write(depth + 2, text));
+        self.of.iter().for_each(|step| step.write(depth + 2, all, text));
     }
 }
 
-fn explained(physical: &Physical, schema: &Schema) -> Explained {
-    let (what, of) = match &*physical.step {
+/// Tells of steps one after the other, each before those that it takes.
+struct Teller<'a> {
+    schema: &'a Schema,
+    /// What secret steps take, by their numbers.
+    takes: Option<&'a [StepTally]>,
+    /// How many secret steps there were.
+    begun: usize,
+}
+
+impl Teller<'_> {
+    /// What the step with this number takes.
+    fn of_step(&self, step: usize) -> Option<StepTally> {
+        Some(self.takes?.get(step).copied().unwrap_or_default())
+    }
+
+    /// What a step takes, which is the next one.
+    fn takes(&mut self, physical: &Physical) -> Option<StepTally> {
+        if physical.owner.is_some() {
+            return None;
+        }
+        self.begun += 1;
+        self.of_step(self.begun)
+    }
+
+    fn explained(&mut self, physical: &Physical) -> Explained {
+        let mut takes = self.takes(physical);
+        if let Step::Project(input, exprs) = &*physical.step
+            && computed(exprs, &columns(input, self.schema)).is_empty()
+        {
+            let inner = self.explained(input);
+            return Explained {
+                takes: sum(takes, inner.takes),
+                ..inner
+            };
+        }
+        let (what, of) = what(physical, self.schema);
+        if let (Step::Filter(input, _), [inner]) = (&*physical.step, &of[..])
+            && !std::ptr::eq(&**input, *inner)
+        {
+            takes = sum(takes, self.takes(input));
+        }
+        Explained {
+            what,
+            owner: physical.owner,
+            rows: physical.rows,
+            bits: physical.width(),
+            takes,
+            of: of.into_iter().map(|step| self.explained(step)).collect(),
+        }
+    }
+}
+
+fn sum(one: Option<StepTally>, other: Option<StepTally>) -> Option<StepTally> {
+    let (one, other) = (one?, other?);
+    Some(StepTally {
+        and_gates: one.and_gates + other.and_gates,
+        levels: one.levels + other.levels,
+        messages: one.messages + other.messages,
+    })
+}
+
+/// What a step does, and the steps below it.
+fn what<'a>(physical: &'a Physical, schema: &Schema) -> (String, Vec<&'a Physical>) {
+    match &*physical.step {
         Step::Scan { table, columns } => (read(&schema.tables[*table], columns), Vec::new()),
         Step::Project(input, exprs) => {
-            let computed = computed(exprs, &names(input, schema));
-            if computed.is_empty() {
-                return explained(input, schema);
-            }
+            let computed = computed(exprs, &columns(input, schema));
             (format!("compute {}", computed.join(", ")), vec![&**input])
         }
         Step::Filter(input, condition) => {
-            let condition = told(condition, &names(input, schema));
+            let condition = told(condition, &columns(input, schema));
             let of = before(input, &condition, schema);
             (format!("keep rows where {condition}"), vec![of])
         }
@@ -153,13 +300,6 @@ fn explained(physical: &Physical, schema: &Schema) -> Explained {
             };
             (what, vec![&**input])
         }
-    };
-    Explained {
-        what,
-        owner: physical.owner,
-        rows: physical.rows,
-        bits: physical.width(),
-        of: of.into_iter().map(|step| explained(step, schema)).collect(),
     }
 }
 
@@ -170,21 +310,21 @@ fn read(table: &Declared, columns: &[usize]) -> String {
 }
 
 fn paired(parts: &[Part], schema: &Schema) -> String {
-    let key = &names(&parts[0].input, schema)[parts[0].key];
+    let key = &columns(&parts[0].input, schema).names[parts[0].key];
     format!("put rows together one by one, having verified that {key} is the same in all and ascends")
 }
 
 /// The step before a condition: that the condition is computed before need not be told.
 fn before<'a>(input: &'a Physical, condition: &str, schema: &Schema) -> &'a Physical {
     match &*input.step {
-        Step::Project(inner, exprs) if computed(exprs, &names(inner, schema)) == [condition] => inner,
+        Step::Project(inner, exprs) if computed(exprs, &columns(inner, schema)) == [condition] => inner,
         _ => input,
     }
 }
 
 /// What is made of the groups of `input`.
 fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, schema: &Schema) -> String {
-    let names = names(input, schema);
+    let names = columns(input, schema).names;
     let made: Vec<String> = functions
         .iter()
         .zip(&names[keys..])
@@ -203,7 +343,7 @@ fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, 
 
 /// What is made of the rows around each row of `input`.
 fn windowed(input: &Physical, window: &Windowed, schema: &Schema) -> String {
-    let names = names(input, schema);
+    let names = columns(input, schema).names;
     let made: Vec<String> = window.told(&names).collect();
     let by = |keys: &[Ordered]| {
         let name = |by: &Ordered| match by.descending {
@@ -228,14 +368,17 @@ fn windowed(input: &Physical, window: &Windowed, schema: &Schema) -> String {
 }
 
 /// The names of these columns of `input`, one after the other.
-fn listed(input: &Physical, columns: impl Iterator<Item = usize>, schema: &Schema) -> String {
-    let names = names(input, schema);
-    let columns: Vec<&str> = columns.map(|column| names[column].as_str()).collect();
-    columns.join(", ")
+fn listed(input: &Physical, which: impl Iterator<Item = usize>, schema: &Schema) -> String {
+    let names = columns(input, schema).names;
+    let listed: Vec<&str> = which.map(|column| names[column].as_str()).collect();
+    listed.join(", ")
 }
 
 fn joined(join: &Join, schema: &Schema) -> String {
-    let (probe, lookup) = (names(&join.probe, schema), names(&join.lookup, schema));
+    let (probe, lookup) = (
+        columns(&join.probe, schema).names,
+        columns(&join.lookup, schema).names,
+    );
     let pairs = join.probe_keys.iter().zip(&join.lookup_keys);
     let on: Vec<String> = pairs
         .map(|(&one, &other)| format!("{} = {}", probe[one], lookup[other]))
@@ -254,7 +397,7 @@ fn printable(text: &str) -> String {
 }
 
 /// What is computed, besides columns that are there and constants.
-fn computed(exprs: &[Expr], names: &[String]) -> Vec<String> {
+fn computed(exprs: &[Expr], columns: &Columns) -> Vec<String> {
     let is_new = |expr: &&Expr| {
         !matches!(
             expr.node,
@@ -264,118 +407,7 @@ fn computed(exprs: &[Expr], names: &[String]) -> Vec<String> {
     exprs
         .iter()
         .filter(is_new)
-        .map(|expr| told(expr, names))
-        .filter(|name| !names.contains(name))
+        .map(|expr| told(expr, columns))
+        .filter(|name| !columns.names.contains(name))
         .collect()
-}
-
-/// What the columns of a step are called.
-fn names(physical: &Physical, schema: &Schema) -> Vec<String> {
-    match &*physical.step {
-        Step::Scan { table, columns } => {
-            let table = &schema.tables[*table];
-            columns
-                .iter()
-                .map(|&column| format!("{}.{}", table.name, table.fields[column].name))
-                .collect()
-        }
-        Step::Project(input, exprs) => {
-            let names = names(input, schema);
-            exprs.iter().map(|expr| told(expr, &names)).collect()
-        }
-        Step::Filter(input, _) | Step::Share(input, _) | Step::Verify { input, .. } => names(input, schema),
-        Step::First { input, .. } => names(input, schema),
-        Step::Window { input, window } => {
-            let names = names(input, schema);
-            let made: Vec<String> = window.told(&names).collect();
-            names.into_iter().chain(made).collect()
-        }
-        Step::Union(inputs) => names(&inputs[0], schema),
-        Step::Group {
-            input,
-            keys,
-            functions,
-            ..
-        } => {
-            let mut names = names(input, schema);
-            for (name, function) in names[*keys..].iter_mut().zip(functions) {
-                *name = function.told(name);
-            }
-            names
-        }
-        Step::Join(join) => [names(&join.probe, schema), names(&join.lookup, schema)].concat(),
-        Step::Paired(parts) => {
-            let of = |part: &crate::plan::physical::Part| {
-                let names = names(&part.input, schema).into_iter().enumerate();
-                let counts = part.counts;
-                names
-                    .filter(move |(at, _)| Some(*at) != counts)
-                    .map(|(_, name)| name)
-                    .collect::<Vec<_>>()
-            };
-            parts.iter().flat_map(of).collect()
-        }
-    }
-}
-
-/// An expression, in the words of SQL.
-fn told(expr: &Expr, names: &[String]) -> String {
-    let of = |part: &Expr| told(part, names);
-    match &expr.node {
-        Node::Column(column) => names[*column].clone(),
-        Node::Number(value) => constant(*value, expr.kind),
-        Node::Text(bytes) => {
-            let text = String::from_utf8_lossy(bytes);
-            format!("'{}'", text.trim_end_matches('\0').replace('\'', "''"))
-        }
-        Node::Null => "NULL".into(),
-        Node::As(part) | Node::Within(part) | Node::Listed(part, _) => of(part),
-        Node::Call(call, _, parts) => call.told(&parts.iter().map(of).collect::<Vec<_>>()),
-        Node::Formula(formula, parts) => formula.told(&parts.iter().map(of).collect::<Vec<_>>()),
-        Node::Arithmetic(operation, x, y) => {
-            let sign = match operation {
-                Arithmetic::Add => "+",
-                Arithmetic::Subtract => "-",
-                Arithmetic::Multiply => "*",
-                Arithmetic::Divide { .. } => "/",
-                Arithmetic::Remainder => "%",
-            };
-            format!("({} {sign} {})", of(x), of(y))
-        }
-        Node::Compare(Comparison::Equal, x, y) => format!("{} = {}", of(x), of(y)),
-        Node::Compare(Comparison::Less, x, y) => format!("{} < {}", of(x), of(y)),
-        Node::And(x, y) => format!("{} AND {}", of(x), of(y)),
-        Node::Or(x, y) => format!("({} OR {})", of(x), of(y)),
-        Node::Not(x) => match &x.node {
-            Node::Compare(Comparison::Less, x, y) => format!("{} >= {}", of(x), of(y)),
-            Node::Compare(Comparison::Equal, x, y) => format!("{} <> {}", of(x), of(y)),
-            Node::IsNull(x) => format!("{} IS NOT NULL", of(x)),
-            _ => format!("NOT ({})", of(x)),
-        },
-        Node::IsNull(x) => format!("{} IS NULL", of(x)),
-        Node::If(condition, yes, no) => {
-            format!("CASE WHEN {} THEN {} ELSE {} END", of(condition), of(yes), of(no))
-        }
-        Node::StartsWith(x, prefix) => format!("{} LIKE '{}%'", of(x), String::from_utf8_lossy(prefix)),
-    }
-}
-
-fn constant(value: i128, kind: ValueKind) -> String {
-    match kind {
-        ValueKind::Bool => (value == 1).to_string(),
-        ValueKind::Date => format!("date '{}'", cenote_tables::format_date(value)),
-        ValueKind::Timestamp => format!("timestamp '{}'", cenote_tables::format_timestamp(value)),
-        ValueKind::Span => format!("interval '{} microseconds'", value),
-        ValueKind::Number { scale: 0, .. } | ValueKind::Text(_) => value.to_string(),
-        ValueKind::Number { scale, .. } => {
-            let unit = cenote_tables::ten_to(scale);
-            let sign = if value < 0 { "-" } else { "" };
-            let places = usize::from(scale);
-            format!(
-                "{sign}{}.{:0places$}",
-                value.unsigned_abs() / unit,
-                value.unsigned_abs() % unit
-            )
-        }
-    }
 }
