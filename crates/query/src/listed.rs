@@ -376,6 +376,9 @@ fn compared(comparison: Comparison, x: &Expr, y: &Expr) -> Option<Expr> {
     }
 }
 
+/// Most pieces of a list that a condition is made of: behind more it takes less to compare the text.
+const MAX_RUNS: usize = 64;
+
 /// A condition on a value of a list and public texts as one on its place: it holds of some values.
 fn holds(condition: &Expr, work: &Work) -> Option<Expr> {
     let (values, others): (Vec<&Expr>, Vec<&Expr>) = condition
@@ -383,10 +386,12 @@ fn holds(condition: &Expr, work: &Work) -> Option<Expr> {
         .into_iter()
         .partition(|part| part.as_place().is_some());
     let [value] = values[..] else { return None };
-    if condition.may_fail() || !others.iter().all(|part| part.has_no_columns()) {
+    let is_literal = |part: &&Expr| part.as_text().is_some() || matches!(part.node, Node::Null);
+    let (place, list) = value.as_place()?;
+    // The place is named once for each piece of the list.
+    if condition.may_fail() || place.as_column().is_none() || !others.iter().all(is_literal) {
         return None;
     }
-    let (place, list) = value.as_place()?;
     // A pattern may be compared with a text from each of its places on.
     let bytes = |texts: &mut dyn Iterator<Item = usize>| texts.map(|bytes| bytes + 1).sum::<usize>();
     let pattern = match &condition.node {
@@ -427,6 +432,10 @@ fn within_runs(place: &Expr, wanted: &[bool]) -> Option<Expr> {
     let before = |end: usize| Expr::compare(Comparison::Less, place.clone(), number(end));
     if wanted.iter().all(|wanted| *wanted) {
         return Some(never(place)?.not());
+    }
+    let pieces = wanted.chunk_by(|one, next| one == next);
+    if pieces.filter(|piece| piece[0]).count() > MAX_RUNS {
+        return None;
     }
     let mut from = 0;
     let mut runs = Vec::new();

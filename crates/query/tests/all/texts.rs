@@ -127,7 +127,7 @@ fn texts_of_several_parties() {
         ),
         (
             "select left(case when a.id > 1 then s else t end, 2) as l, count(*) from a join b using (id) group by l order by l",
-            "null 1 | ab 1 | ba 1 | ca 1",
+            "ab 1 | ba 1 | ca 1 | null 1",
         ),
         (
             "select count(*) from a join b using (id) group by left(s, 1) having max(t) like '%c%' and min(t) not like '%a%' order by 1",

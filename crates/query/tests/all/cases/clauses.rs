@@ -115,7 +115,7 @@ fn distinct_and_union() {
         ("(select id from a where x > 50) union all (select id from none)", "9"),
         (
             "select id, count(*) c from (select id from a union all select id from b) u group by id order by c desc, id limit 3",
-            "1 3 | null 2 | 3 2",
+            "1 3 | 3 2 | 9 2",
         ),
     ]);
 }
@@ -123,7 +123,7 @@ fn distinct_and_union() {
 #[test]
 fn order_and_limit() {
     world().answers(&[
-        ("select x from a order by x", "null | -5 | 4 | 10 | 100"),
+        ("select x from a order by x", "-5 | 4 | 10 | 100 | null"),
         ("select x from a order by x desc", "100 | 10 | 4 | -5 | null"),
         (
             "select x from a order by x desc nulls first",
@@ -148,13 +148,13 @@ fn order_and_limit() {
         // Equal rows come in the order of their columns.
         (
             "select y, g from b order by g limit 4",
-            "5 null | 2 1 | 4 1 | null 2",
+            "2 1 | 4 1 | null 2 | 3 2",
         ),
         ("select g from b order by g desc limit 4", "2 | 2 | 2 | 1"),
         ("select x from a limit 2", "null | -5"),
-        ("select x from a order by x limit 2 offset 1", "-5 | 4"),
+        ("select x from a order by x limit 2 offset 1", "4 | 10"),
         ("select x from a order by x desc offset 3", "-5 | null"),
-        ("select x from a order by x limit 3 offset 4", "100"),
+        ("select x from a order by x limit 3 offset 4", "null"),
         ("select x from a order by x offset 5", ""),
         ("select x from a order by x limit 1 offset 1000000", ""),
         (
@@ -163,12 +163,12 @@ fn order_and_limit() {
         ),
         (
             "select count(*) from (select x from a order by x limit 3 offset 1) s where x > 0",
-            "2",
+            "3",
         ),
-        ("select x from a order by x limit 100", "null | -5 | 4 | 10 | 100"),
+        ("select x from a order by x limit 100", "-5 | 4 | 10 | 100 | null"),
         ("select z from none order by z limit 1", ""),
         ("select x from a order by 1 desc limit 1", "100"),
-        ("select x + 1 as more from a order by more limit 2", "null | -4"),
+        ("select x + 1 as more from a order by more limit 2", "-4 | 5"),
         ("(select id from a order by x desc)", "9 | 1 | null | 3 | 7"),
         ("select distinct g from b order by g desc", "2 | 1 | null"),
     ]);
@@ -249,7 +249,7 @@ fn how_many_rows_are_told() {
     world.answers(&[
         ("select max(x) from a", "100"),
         ("select g from b order by g limit 2", "no answer"),
-        ("select g from b order by g limit 1", "null"),
+        ("select g from b order by g limit 1", "1"),
     ]);
 }
 

@@ -66,8 +66,8 @@ fn whole_numbers() {
         ("+ y", "2 2 -2 3 null"),
         ("abs(x - y)", "5 9 9 null null"),
         ("x / nullif(x, 0)", "1 1 1 null null"),
-        ("greatest(x, y, 1)", "7 2 7 null null"),
-        ("least(x, y)", "2 -7 -2 null null"),
+        ("greatest(x, y, 1)", "7 2 7 3 1"),
+        ("least(x, y)", "2 -7 -2 3 0"),
         ("greatest(y)", "2 2 -2 3 null"),
         ("y + null", "null null null null null"),
         ("cast(p as i32)", "1 1 0 null 0"),
@@ -98,7 +98,7 @@ fn decimals() {
         ("d > e", "true false true null null"),
         ("d = 1.5", "true false false null false"),
         ("x > d", "true false true null false"),
-        ("least(d, e)", "0.125 -1.500 -0.050 null null"),
+        ("least(d, e)", "0.125 -1.500 -0.050 1.000 2.500"),
         ("1.50", "1.50 1.50 1.50 1.50 1.50"),
     ]);
 }
@@ -178,7 +178,7 @@ fn text() {
         ("s like '%'", "true true true null null"),
         ("t not like 'a'", "true true false true true"),
         ("s in ('ab', t)", "true true false null null"),
-        ("greatest(s, t)", "ab abc a null null"),
+        ("greatest(s, t)", "ab abc a b zz"),
         ("cast(s as char(9)) = s", "true true true null null"),
         (
             "case when s = 'ab' then t else 'wider than t' end",

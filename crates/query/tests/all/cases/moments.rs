@@ -144,7 +144,7 @@ fn dates_and_timestamps() {
         ("f + null", "null null null null null"),
         (
             "greatest(f, h) + interval '1' day",
-            "2024-03-02 2024-03-01 2024-01-02 null null",
+            "2024-03-02 2024-03-01 2024-01-02 2024-01-02 null",
         ),
         (
             "date '2024-01-31' + interval '1' month",

@@ -127,7 +127,14 @@ fn as_sqlite_says() {
     for seed in 0..5 {
         let world = world(&mut Random::new(seed));
         for sql in QUERIES {
-            let right = lite(&world, sql);
+            // There nulls come first.
+            let last = |by: &str| by.replace(", ", " nulls last, ") + " nulls last";
+            let right = match sql.rsplit_once(" order by ") {
+                Some((query, by)) if !by.contains('(') => {
+                    lite(&world, &format!("{query} order by {}", last(by)))
+                }
+                _ => lite(&world, sql),
+            };
             assert_eq!(world.ask(sql), right, "{sql}\n{}", world.told());
             empty += usize::from(right.is_empty());
         }

@@ -175,13 +175,9 @@ impl<'a> Queries<'a> {
                 let (mut part, _) = self.select(depth, None, false);
                 if part.columns.iter().all(|column| column.sql.exact) {
                     let by: Vec<String> = part.columns.iter().map(|column| column.name.clone()).collect();
-                    let limit = format!(
-                        " order by {} desc limit {}",
-                        by.join(", "),
-                        1 + self.random.below(5)
-                    );
-                    part.ours += &limit;
-                    part.lite += &limit;
+                    let limit = 1 + self.random.below(5);
+                    part.ours += &format!(" order by {} desc limit {limit}", by.join(", "));
+                    part.lite += &format!(" order by {} desc limit {limit}", by.join(" nulls last, "));
                 }
                 part
             }
