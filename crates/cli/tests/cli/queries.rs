@@ -190,7 +190,7 @@ fn a_plan_tells_what_is_done_where_and_what_is_learnt() {
     for part in [
         "join on loans.id = people.id (all, secretly; 8 rows",
         "keep rows where people.born < date '1990-01-01' (party 0, in the clear",
-        "the answer, to party 2 (all, secretly",
+        "the answer, to all parties (all, secretly",
         " ANDs, ",
         "AND gates",
         "party 2 learns the answer: the columns name, owed, loans.",

@@ -78,7 +78,11 @@ impl Query {
             Count::AtMost(_) => "",
             Count::Revealed => "; everybody learns how many rows it has",
         };
-        let what = format!("the answer, to {}{also}", to.join(" and "));
+        let to = match to.len() == usize::from(self.schema().parties) {
+            true => "all parties".to_owned(),
+            false => to.join(" and "),
+        };
+        let what = format!("the answer, to {to}{also}");
         Explained {
             what,
             owner: None,

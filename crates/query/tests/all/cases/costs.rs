@@ -100,9 +100,8 @@ fn costs_stand_where_they_arise() {
     let text = plan.foreseen(&plan.tally(Abilities::default()).unwrap()).tree();
     let first = text.lines().next().unwrap();
     assert!(
-        first.starts_with(
-            "the answer, to party 0 and party 1 and party 2 (all, secretly; 5 rows of 65 bits; "
-        ) && first.ends_with(" k ANDs, 100 %)"),
+        first.starts_with("the answer, to all parties (all, secretly; 5 rows of 65 bits; ")
+            && first.ends_with(" k ANDs, 100 %)"),
         "{text}"
     );
     assert!(
