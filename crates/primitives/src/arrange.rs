@@ -162,15 +162,14 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
         }
         return;
     }
-    transposed(target, rows, runs, parts);
+    transposed(target, (rows, stride), runs, parts);
 }
 
 /// Words of a row that are moved together: a line of the cache.
 const LINE: usize = 8;
 
 /// As [`arrange_rows`], 64 rows at a time, as words of a lane each.
-fn transposed(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[Rows<'_>]) {
-    let stride = runs.iter().map(LaneRun::lanes).sum::<usize>().div_ceil(64);
+fn transposed(target: &mut [u64], (rows, stride): (usize, usize), runs: &[LaneRun], parts: &[Rows<'_>]) {
     // Where the lanes of each part begin.
     let mut starts = Vec::with_capacity(parts.len());
     let mut words = 0;
@@ -183,15 +182,10 @@ fn transposed(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[Rows<'
         let count = (rows - first).min(64);
         for (part, &start) in parts.iter().zip(&starts) {
             let own = part.stride();
-            let rows = &part.words[first * own..];
+            let rows = &part.words[first * own..][..count * own];
             for (words, tiles) in columns[start..][..64 * own].chunks_mut(64 * LINE).enumerate() {
                 let (tiles, _) = tiles.as_chunks_mut::<64>();
-                for (row, words) in rows
-                    .chunks_exact(own)
-                    .take(count)
-                    .map(|row| &row[LINE * words..])
-                    .enumerate()
-                {
+                for (row, words) in rows.chunks_exact(own).map(|row| &row[LINE * words..]).enumerate() {
                     tiles
                         .iter_mut()
                         .zip(words)

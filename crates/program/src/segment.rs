@@ -51,7 +51,6 @@ pub(crate) struct Segment {
     steps: Vec<Step>,
     /// Which step of the program each belongs to.
     of: Vec<usize>,
-    now: usize,
     results: Vec<Weak<Node>>,
     inputs: Vec<Input>,
     known: HashMap<(usize, usize, u32), u32>,
@@ -69,11 +68,6 @@ pub(crate) struct Due {
 }
 
 impl Segment {
-    /// Says that what is recorded next belongs to this step of the program.
-    pub(crate) fn enter(&mut self, step: usize) {
-        self.now = step;
-    }
-
     /// An input; the same one if the wires are in it already.
     pub(crate) fn input(&mut self, held: &Rc<Held>, first: usize, width: u32) -> Ref {
         let inputs = &mut self.inputs;
@@ -89,16 +83,16 @@ impl Segment {
     }
 
     /// Records a step without a value of its own.
-    pub(crate) fn constant(&mut self, bits: u128, width: u32) -> Ref {
-        Ref::Step(self.push(Op::Constant(bits), Vec::new(), width, Weak::new()))
+    pub(crate) fn constant(&mut self, bits: u128, width: u32, of: usize) -> Ref {
+        Ref::Step(self.push(Op::Constant(bits), Vec::new(), width, of))
     }
 
-    /// Records a step: its number.
-    pub(crate) fn push(&mut self, op: Op, operands: Vec<Ref>, width: u32, result: Weak<Node>) -> u32 {
+    /// Records a step, which belongs to the step `of` of the program: its number.
+    pub(crate) fn push(&mut self, op: Op, operands: Vec<Ref>, width: u32, of: usize) -> u32 {
         self.weight += op.weight(width);
         self.steps.push(Step { op, operands, width });
-        self.of.push(self.now);
-        self.results.push(result);
+        self.of.push(of);
+        self.results.push(Weak::new());
         self.steps.len() as u32 - 1
     }
 

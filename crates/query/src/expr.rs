@@ -472,11 +472,11 @@ pub(crate) fn kinds(parts: &[Expr]) -> Vec<ValueKind> {
 /// Makes one expression of two.
 pub(crate) type Together = dyn Fn(Expr, Expr) -> Expr;
 
-/// One expression of several, none of which is deep within others.
-pub(crate) fn balanced(mut exprs: Vec<Expr>, together: &Together) -> Option<Expr> {
-    if exprs.len() < 2 {
-        return exprs.pop();
+/// One of several, none of which is deep within others.
+pub(crate) fn balanced<T>(mut parts: Vec<T>, together: &dyn Fn(T, T) -> T) -> Option<T> {
+    if parts.len() < 2 {
+        return parts.pop();
     }
-    let later = exprs.split_off(exprs.len() / 2);
-    Some(together(balanced(exprs, together)?, balanced(later, together)?))
+    let later = parts.split_off(parts.len() / 2);
+    Some(together(balanced(parts, together)?, balanced(later, together)?))
 }

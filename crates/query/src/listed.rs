@@ -1,6 +1,7 @@
 //! Columns of which all values are listed: until the answer they are the places of their values in the list, which takes a few bits.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -429,32 +430,26 @@ fn holds(condition: &Expr, work: &Work) -> Option<Expr> {
 
 /// Whether a place is one that is `wanted`.
 fn within_runs(place: &Expr, wanted: &[bool]) -> Option<Expr> {
-    let before = |end: usize| Expr::compare(Comparison::Less, place.clone(), number(end));
-    if wanted.iter().all(|wanted| *wanted) {
-        return Some(never(place)?.not());
-    }
-    let pieces = wanted.chunk_by(|one, next| one == next);
-    if pieces.filter(|piece| piece[0]).count() > MAX_RUNS {
-        return None;
-    }
     let mut from = 0;
     let mut runs = Vec::new();
     for run in wanted.chunk_by(|one, next| one == next) {
         let end = from + run.len();
-        if run[0] {
-            runs.push(match run.len() {
-                1 => Expr::compare(Comparison::Equal, place.clone(), number(from))?,
-                _ if from == 0 => before(end)?,
-                _ if end == wanted.len() => before(from)?.not(),
-                _ => before(from)?.not().and(before(end)?),
-            });
-        }
+        runs.extend(run[0].then_some(from..end));
         from = end;
     }
-    match runs.is_empty() {
-        true => never(place),
-        false => balanced(runs, &Expr::or),
+    if runs.len() > MAX_RUNS {
+        return None;
     }
+    let before = |end: usize| Expr::compare(Comparison::Less, place.clone(), number(end));
+    let is_within = |run: Range<usize>| match (run.start, run.end) {
+        (0, end) if end == wanted.len() => Some(never(place)?.not()),
+        (from, end) if end == from + 1 => Expr::compare(Comparison::Equal, place.clone(), number(from)),
+        (0, end) => before(end),
+        (from, end) if end == wanted.len() => Some(before(from)?.not()),
+        (from, end) => Some(before(from)?.not().and(before(end)?)),
+    };
+    let runs: Vec<Expr> = runs.into_iter().map(is_within).collect::<Option<_>>()?;
+    balanced(runs, &Expr::or).or_else(|| never(place))
 }
 
 /// No place is less than the first: false, and null where it is null.

@@ -48,7 +48,8 @@ pub(crate) struct Soak {
     json: Option<PathBuf>,
 }
 
-fn protocols() -> impl TypedValueParser<Value = Protocol> {
+/// A protocol by its name.
+pub(crate) fn protocols() -> impl TypedValueParser<Value = Protocol> {
     PossibleValuesParser::new(Protocol::names()).map(|name| Protocol::named(&name).expect("one of the names"))
 }
 

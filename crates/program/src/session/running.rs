@@ -1,7 +1,7 @@
 //! What is recorded, and when it is compiled and run.
 
 use std::ops::Range;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::time::Duration;
 
 use cenote_primitives::{BitMatrix, LaneRun};
@@ -38,10 +38,9 @@ impl Session {
             return Node::new(width, lanes, State::Lost);
         }
         let segment = core.open.entry(lanes).or_default();
-        segment.enter(core.step);
         let operands: Option<Vec<_>> = operands
             .map(|operand| match &*operand.state.borrow() {
-                State::Constant(bits) => Some(segment.constant(*bits, operand.width)),
+                State::Constant(bits) => Some(segment.constant(*bits, operand.width, core.step)),
                 State::Wires(held, first) => Some(segment.input(held, *first, operand.width)),
                 State::Pending(step) => Some(Ref::Step(*step)),
                 State::Lost => None,
@@ -50,7 +49,7 @@ impl Session {
         let Some(operands) = operands else {
             return Node::new(width, lanes, State::Lost);
         };
-        let step = segment.push(op, operands, width, Weak::new());
+        let step = segment.push(op, operands, width, core.step);
         let node = Node::new(width, lanes, State::Pending(step));
         segment.belongs_to(Rc::downgrade(&node));
         if segment.is_full() && !core.recording {

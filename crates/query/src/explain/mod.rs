@@ -216,16 +216,13 @@ impl Teller<'_> {
 
     fn explained(&mut self, physical: &Physical) -> Explained {
         let mut takes = self.takes(physical);
-        if let Step::Project(input, exprs) = &*physical.step
-            && computed(exprs, &columns(input, self.schema)).is_empty()
-        {
-            let inner = self.explained(input);
+        let Some((what, of)) = what(physical, self.schema) else {
+            let inner = self.explained(physical.inputs()[0]);
             return Explained {
                 takes: sum(takes, inner.takes),
                 ..inner
             };
-        }
-        let (what, of) = what(physical, self.schema);
+        };
         if let (Step::Filter(input, _), [inner]) = (&*physical.step, &of[..])
             && !std::ptr::eq(&**input, *inner)
         {
@@ -251,12 +248,15 @@ fn sum(one: Option<StepTally>, other: Option<StepTally>) -> Option<StepTally> {
     })
 }
 
-/// What a step does, and the steps below it.
-fn what<'a>(physical: &'a Physical, schema: &Schema) -> (String, Vec<&'a Physical>) {
-    match &*physical.step {
+/// What a step does, and the steps below it; nothing if it only moves columns of the one below it.
+fn what<'a>(physical: &'a Physical, schema: &Schema) -> Option<(String, Vec<&'a Physical>)> {
+    Some(match &*physical.step {
         Step::Scan { table, columns } => (read(&schema.tables[*table], columns), Vec::new()),
         Step::Project(input, exprs) => {
             let computed = computed(exprs, &columns(input, schema));
+            if computed.is_empty() {
+                return None;
+            }
             (format!("compute {}", computed.join(", ")), vec![&**input])
         }
         Step::Filter(input, condition) => {
@@ -304,7 +304,7 @@ fn what<'a>(physical: &'a Physical, schema: &Schema) -> (String, Vec<&'a Physica
             };
             (what, vec![&**input])
         }
-    }
+    })
 }
 
 fn read(table: &Declared, columns: &[usize]) -> String {

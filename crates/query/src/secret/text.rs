@@ -8,6 +8,7 @@ use cenote_program::Bits;
 
 use super::cell::number;
 use crate::call::Wanted;
+use crate::expr::balanced;
 
 /// The bytes of a text, and which of them are what.
 struct Bytes {
@@ -66,7 +67,8 @@ impl Bytes {
             return number(reached.session(), places, 0);
         };
         let here = (0..).zip(bytes).map(|(at, &byte)| self.are(byte).part(at, from));
-        let all = all(here.collect()).expect("there is a byte");
+        let all = balanced(here.collect(), &|one: Bits, other| one.and(&other));
+        let all = all.expect("there is a byte");
         moved(&reached.part(0, from).and(&all), bytes.len() as u32)
     }
 
@@ -179,13 +181,4 @@ fn after_characters(text: &Bits, count: u32) -> Bits {
 /// All places that many further.
 fn moved(places: &Bits, by: u32) -> Bits {
     Bits::join(&[&number(places.session(), by, 0), places])
-}
-
-/// All of these; nothing if there are none.
-fn all(mut bits: Vec<Bits>) -> Option<Bits> {
-    if bits.len() < 2 {
-        return bits.pop();
-    }
-    let later = bits.split_off(bits.len() / 2);
-    Some(all(bits)?.and(&all(later)?))
 }

@@ -8,14 +8,15 @@ use cenote_console::args::{Form, Local, megabytes};
 use cenote_console::{Progress, child};
 
 use super::place::draw;
+use crate::commands::soak::protocols;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchTpch {
     /// Size of the tables, of TPC-H's full size: 0.0005 to 1
     #[arg(long, value_name = "SCALE", value_parser = scale, default_value = "0.01")]
     scale: f64,
-    /// Protocol: three, or one of those of two parties, of which the first has what the third of three has
-    #[arg(long, value_name = "NAME", value_parser = protocol, default_value = "three")]
+    /// Protocol; of two parties, the first has what the third of three has
+    #[arg(long, value_name = "NAME", value_parser = protocols(), default_value = "three")]
     protocol: Protocol,
     /// Let owners compute nothing on their own rows, for comparisons with systems in which everything is secret
     #[arg(long)]
@@ -36,11 +37,6 @@ pub(crate) struct BenchTpch {
     local: Local,
     #[command(flatten)]
     pub(crate) form: Form,
-}
-
-fn protocol(name: &str) -> std::result::Result<Protocol, String> {
-    let names = || Protocol::names().collect::<Vec<_>>().join(", ");
-    Protocol::named(name).ok_or_else(|| format!("protocols are {}", names()))
 }
 
 fn asked(text: &str) -> std::result::Result<Asked, String> {
