@@ -8,7 +8,7 @@ use std::time::Instant;
 use cenote::local::Setting;
 use cenote::query::{Instead, run_here};
 use cenote::text::{Table, grouped, megabytes};
-use cenote::{Error, Result, demo};
+use cenote::{Error, Report, Result, demo};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
 use serde::Serialize;
@@ -237,6 +237,19 @@ pub struct QueriesReport {
     pub machine: Machine,
 }
 
+/// Says that a party took more memory than was stated, if one did.
+pub(crate) fn too_much(costs: &Report) -> Option<String> {
+    let peak = costs.peak_memory_bytes.iter().flatten().copied().max()?;
+    let stated = costs.memory_bound_bytes;
+    (peak > stated).then(|| {
+        format!(
+            "a party took {} MB of memory, and {} MB were stated",
+            megabytes(peak),
+            megabytes(stated)
+        )
+    })
+}
+
 /// Runs `asked` with three parties, the sums over `rows_asked` rows, in folders below `folder`. `command` starts a child of [`cenote::local`]; `about` is told what comes next.
 ///
 /// # Errors
@@ -280,6 +293,10 @@ pub fn run_queries(
                     query.name()
                 );
                 return Err(Error::local("comparing answers", std::io::Error::other(what)));
+            }
+            if let Some(what) = too_much(&report.report) {
+                let what = format!("{}: {what}", query.name());
+                return Err(Error::local("comparing memory", std::io::Error::other(what)));
             }
             last = Some(report.report);
         }

@@ -83,7 +83,9 @@ pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, wait_for_farewells}
 pub use cenote_params::three::Variant;
 pub use cenote_primitives::BitMatrix;
 pub use cenote_session::Parties;
-pub use cenote_session::memory::{count_with as count_memory_with, set_limit as set_memory_limit};
+pub use cenote_session::memory::{
+    avoid_huge_pages, count_with as count_memory_with, set_limit as set_memory_limit,
+};
 pub use cenote_three::{Three, ViewCheck};
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;

@@ -124,14 +124,17 @@ impl Query {
 
 /// The rows that count, after everybody has learnt how many they are; nothing if there are none.
 fn counted(session: &Session, rows: Rows, told: &dyn Fn(usize, usize) -> usize) -> Result<Option<Rows>> {
-    let (record, count) = rows.packed().compacted(&rows.live.filling(rows.count));
+    let (packed, live) = (rows.packed(), rows.live.filling(rows.count));
+    let (layouts, most) = (rows.layouts(), rows.count);
+    drop(rows);
+    let (record, count) = packed.compacted(&live);
     let width = count.width() as usize;
     let opened = session.reveal_bits(&[count], Parties::all(session.parties()))?;
     let count = opened.map_or(0, |bits| {
         (0..width).fold(0, |all, bit| all | usize::from(bits.get(bit, 0)) << bit)
     });
-    Ok(match told(count, rows.count) {
+    Ok(match told(count, most) {
         0 => None,
-        count => Some(rows.of_packed(&record.slice(0, count))),
+        count => Some(Rows::of_packed(&record.slice(0, count), &layouts)),
     })
 }

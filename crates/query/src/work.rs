@@ -37,6 +37,11 @@ impl Work {
         Err(Error::query(at, what))
     }
 
+    /// Whether there is room for other plans than the first: half of all.
+    pub(crate) fn has_room(&self) -> bool {
+        self.made.get() < MAX_MADE / 2
+    }
+
     /// Counts so many looks at parts of expressions, or columns.
     pub(crate) fn look(&self, times: usize, at: Option<Place>) -> Result<()> {
         let looks = self.looks.get().saturating_add(times);

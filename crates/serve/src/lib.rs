@@ -5,7 +5,6 @@
 
 mod audit;
 mod doctor;
-mod huge_pages;
 mod serve;
 
 use std::process::ExitCode;

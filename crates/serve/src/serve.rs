@@ -7,7 +7,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use cenote::remote::load_identity;
-use cenote::{Error, PartyConfig, Result, resolve};
+use cenote::{Error, PartyConfig, Result, avoid_huge_pages, resolve};
 use cenote_node::Node;
 use cenote_node::founding::{Founding, party_file};
 use cenote_node::local::{self, Places};
@@ -18,8 +18,6 @@ use clap::Args;
 
 use cenote_console::signals::{Word, words};
 use cenote_console::{Command, Log, print};
-
-use crate::huge_pages;
 
 /// How long the end waits for jobs that run, and for calls that are answered.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -94,13 +92,21 @@ fn refused(error: cenote_node::Error) -> Error {
     }
 }
 
+/// A service has hundreds of threads: with the memory of each in huge pages of its own, small jobs take half as much processor time again. What three
+/// parties compute gains nothing by huge pages; two-party protocols with large pools do.
+fn share_pages(parties: usize) {
+    if parties > 2 {
+        avoid_huge_pages();
+    }
+}
+
 impl Command for Serve {
     fn run(&self, _: u8) -> Result<()> {
         let watch = || words().map_err(|source| Error::local("watching for signals", source));
         match self.local {
             None => {
                 let config = PartyConfig::load(&self.config)?;
-                huge_pages::set(1 + config.peers.len());
+                share_pages(1 + config.peers.len());
                 let signals = watch()?;
                 let house = Standing::start(&config, None)?;
                 print(&house.greeting(&self.config))?;
@@ -109,7 +115,7 @@ impl Command for Serve {
                 Ok(())
             }
             Some(parties) => {
-                huge_pages::set(parties.into());
+                share_pages(parties.into());
                 serve_local(parties, self.folder.as_deref(), &watch()?)
             }
         }

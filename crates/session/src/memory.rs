@@ -24,6 +24,23 @@ pub fn resident() -> Option<u64> {
     kilobytes(Path::new("/proc/self/status"), "VmRSS:")
 }
 
+/// The allocator's option on huge pages, in the environment.
+const HUGE_PAGES: &str = "MIMALLOC_ALLOW_THP";
+
+/// Leaves this process without huge pages from now on, unless the operator has said whether it has them. Each thread has a little memory of
+/// its own, and with every little in huge pages a process with small work takes twice the memory that it needs.
+pub fn avoid_huge_pages() {
+    if std::env::var_os(HUGE_PAGES).is_some() {
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
+        tracing::warn!(
+            "this process may take more memory than it needs: the system does not turn huge pages off: {error}"
+        );
+    }
+}
+
 /// What counts the bytes in use, if anything does.
 static COUNT: OnceLock<fn() -> u64> = OnceLock::new();
 

@@ -34,6 +34,9 @@ const MEMORY: u64 = 2 << 30;
 /// Bytes for messages to each peer, where little is sent before something is received.
 const QUEUES: u64 = 32 << 20;
 
+/// Queries that take less of a party do not use huge pages.
+const SMALL: u64 = 256 << 20;
+
 /// One party's part in a query, as a child process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct QueryPart {
@@ -85,6 +88,15 @@ impl Planned {
         ];
         let session = session.into_iter().fold(0, u64::saturating_add);
         own.before.max(session)
+    }
+
+    /// What `me` gives.
+    fn given(&self, me: PartyId) -> Result<OwnInput> {
+        if self.memory_bytes(me) < SMALL {
+            memory::avoid_huge_pages();
+        }
+        let tables = self.job.tables(me)?;
+        Ok(self.job.query().prepare(me, &tables)?)
     }
 
     /// Memory for messages on their way. Where levels of ANDs take rounds, parties send little before they receive, but for what is revealed.
@@ -176,7 +188,7 @@ fn run_task(seat: &Seat<'_>, part: &QueryPart) -> Result<Told> {
     let start = Instant::now();
     let job = QueryJob::load_with(&part.path, &part.instead)?;
     let planned = Planned::with(Arc::new(job), part.tally.clone())?;
-    let given = given(&planned.job, seat.me)?;
+    let given = planned.given(seat.me)?;
     let topology = planned.job.protocol().topology();
     let writes = planned.job.query().schema().answer.to.iter().next();
     let (file, to_write) = (
@@ -228,12 +240,6 @@ fn written(file: &Path, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// What `me` gives for the query of a job.
-fn given(job: &QueryJob, me: PartyId) -> Result<OwnInput> {
-    let tables = job.tables(me)?;
-    Ok(job.query().prepare(me, &tables)?)
-}
-
 /// Sees that everything is in order that can be known before the peers are met: the identity, the job and this party's tables. Gives the
 /// fingerprint that peers know it by, and the AND gates of the query.
 ///
@@ -248,7 +254,7 @@ pub fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::F
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
     allowed(config, &planned.job)?;
-    given(&planned.job, config.me)?;
+    planned.given(config.me)?;
     Ok((identity.fingerprint(), planned.tally.and_gates))
 }
 
@@ -271,7 +277,7 @@ pub fn run_party(
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
     let policy = allowed(config, &planned.job)?;
-    let given = given(&planned.job, config.me)?;
+    let given = planned.given(config.me)?;
     let entitled = planned.job.query().schema().answer.to.contains(config.me);
     let file = planned.job.answer_file().filter(|_| entitled).map(Path::to_owned);
     if let Some(file) = &file {

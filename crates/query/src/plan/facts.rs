@@ -51,6 +51,19 @@ impl Facts {
         }
     }
 
+    /// What else is known of the same rows, because other steps would give them.
+    pub(super) fn also(&mut self, other: &Facts) {
+        let more = other.at_most.iter().filter(|fact| !self.at_most.contains(fact));
+        let more: Vec<_> = more.cloned().collect();
+        self.at_most.extend(more);
+        for (own, other) in self.distinct.iter_mut().zip(&other.distinct) {
+            *own = own.iter().chain(other).copied().min();
+        }
+        for one in other.given().dependencies {
+            self.depend(one.on, one.columns, false);
+        }
+    }
+
     /// The same of rows that an owner gives, who may break them.
     pub(crate) fn given(&self) -> Self {
         let mut facts = self.clone();

@@ -19,6 +19,23 @@ impl Planner<'_> {
         conditions: Vec<Expr>,
         wanted: &[Expr],
     ) -> Result<Physical> {
+        self.inner_by(relation, conditions, wanted, |join, mut parts| {
+            // What one party can join by itself comes first.
+            while let Some(both) = join.locally(&parts)? {
+                parts = both;
+            }
+            join.ordered(parts)
+        })
+    }
+
+    /// The same, whose relations are joined as `joined` does.
+    pub(super) fn inner_by(
+        &self,
+        relation: &Relation,
+        conditions: Vec<Expr>,
+        wanted: &[Expr],
+        joined: impl FnOnce(&Joining<'_>, Vec<Joined>) -> Result<Joined>,
+    ) -> Result<Physical> {
         self.work.make(relation.parts(), relation.at)?;
         self.work.keep(wanted.iter().chain(&conditions), relation.at)?;
         let (mut inputs, mut conditions) = (Vec::new(), conditions);
@@ -59,18 +76,14 @@ impl Planner<'_> {
         for (input, atoms) in inputs.iter_mut().zip(atoms_of) {
             input.atoms = atoms;
         }
-        let mut parts = self.parts(&inputs, &edges)?;
-        // What one party can join by itself comes first.
+        let parts = self.parts(&inputs, &edges)?;
         let join = Joining {
             edges: &edges,
             work: self.work,
             at: relation.at,
             in_orders: self.schema.parties == 3,
         };
-        while let Some(both) = join.locally(&parts)? {
-            parts = both;
-        }
-        let joined = join.ordered(parts)?;
+        let joined = joined(&join, parts)?;
         let places = joined.places;
         let mut physical = joined.physical;
         for condition in self.placed(Expr::all(others).as_slice(), &places, relation.at)? {
@@ -127,7 +140,12 @@ impl Planner<'_> {
 }
 
 /// The relations that are joined, and the conditions.
-fn flatten(relation: &Relation, first: usize, inputs: &mut Vec<Input>, conditions: &mut Vec<Expr>) {
+pub(super) fn flatten(
+    relation: &Relation,
+    first: usize,
+    inputs: &mut Vec<Input>,
+    conditions: &mut Vec<Expr>,
+) {
     let moved = |condition: &Expr, of: &Relation| {
         let all = of.all();
         condition.over(&|column| Expr {

@@ -8,6 +8,7 @@ mod facts;
 mod filter;
 mod group;
 mod inner;
+mod late;
 mod left;
 mod moments;
 mod order;
@@ -114,13 +115,14 @@ impl Planner<'_> {
             self.work.make(earlier.parts(), relation.at)?;
             return self.plan(&earlier, wanted);
         }
-        let (aggregates, wanted) = match self.is_of_one(input) {
+        let (aggregates, made) = match self.is_of_one(input) {
             true => (aggregates.clone(), wanted.to_vec()),
             false => calls::of_keys(keys, aggregates, wanted),
         };
         let steps = self.plan(input, &with_arguments(keys, &aggregates))?;
-        self.work.keep(&wanted, relation.at)?;
-        of_groups(relation, (steps, keys.len(), *grouped), &aggregates, &wanted)
+        self.work.keep(&made, relation.at)?;
+        let groups = of_groups(relation, (steps, keys.len(), *grouped), &aggregates, &made)?;
+        self.cheaper_groups(groups, relation, wanted)
     }
 }
 

@@ -117,6 +117,15 @@ impl Joining<'_> {
         })
     }
 
+    /// All parts joined, each of them looked up by those before it.
+    pub(super) fn in_turn(&self, parts: Vec<Joined>) -> Result<Joined> {
+        let mut parts = parts.into_iter();
+        let first = parts.next().ok_or_else(|| self.cannot())?;
+        parts.try_fold(first, |joined, next| {
+            self.together(&joined, &next)?.ok_or_else(|| self.cannot())
+        })
+    }
+
     /// All parts joined, in the order that is cheapest.
     pub(super) fn ordered(&self, parts: Vec<Joined>) -> Result<Joined> {
         let mut best: Option<Joined> = None;
@@ -130,11 +139,13 @@ impl Joining<'_> {
                 best = Some(joined);
             }
         }
-        best.ok_or_else(|| {
-            let what = "these tables cannot be joined: each join needs columns of both tables to be equal, and the job must say how often a key occurs in one of \
-                        them; add `unique` (or `at_most`) for the column that they are joined by";
-            Error::query(self.at, what)
-        })
+        best.ok_or_else(|| self.cannot())
+    }
+
+    fn cannot(&self) -> Error {
+        let what = "these tables cannot be joined: each join needs columns of both tables to be equal, and the job must say how often a key occurs in one of \
+                    them; add `unique` (or `at_most`) for the column that they are joined by";
+        Error::query(self.at, what)
     }
 
     /// All of them joined, the cheapest next.
@@ -187,7 +198,7 @@ fn without<'a>(parts: &[&'a Joined], place: usize) -> Vec<&'a Joined> {
 }
 
 /// About how many ANDs a join takes, of which it is told whether rows are sorted in secret orders.
-fn cost(
+pub(super) fn cost(
     (probe, lookup): (&Physical, &Physical),
     keys: (&[usize], &[usize]),
     slots: usize,

@@ -13,7 +13,21 @@ pub(crate) struct Cell {
     pub(crate) null: Option<Bits>,
 }
 
+/// The bits that a column takes in a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(super) width: u32,
+    pub(super) nullable: bool,
+}
+
 impl Cell {
+    pub(crate) fn layout(&self) -> Layout {
+        Layout {
+            width: self.value.width(),
+            nullable: self.null.is_some(),
+        }
+    }
+
     /// The value, and zeros where it is null.
     pub(crate) fn or_zero(&self) -> Bits {
         match &self.null {
@@ -32,16 +46,16 @@ impl Cell {
         std::iter::once(&self.value).chain(&self.null)
     }
 
-    /// As many bits as `of` takes, from a record: the inverse of [`Cell::parts`].
-    pub(crate) fn from_record(record: &Bits, from: &mut u32, of: &Cell) -> Cell {
+    /// A column of this layout, from a record: the inverse of [`Cell::parts`].
+    pub(crate) fn from_record(record: &Bits, from: &mut u32, of: Layout) -> Cell {
         let mut take = |width: u32| {
             *from += width;
             record.part(*from - width, width)
         };
-        let value = take(of.value.width());
+        let value = take(of.width);
         Cell {
             value,
-            null: of.null.as_ref().map(|_| take(1)),
+            null: of.nullable.then(|| take(1)),
         }
     }
 
@@ -73,7 +87,7 @@ impl Cell {
     pub(crate) fn from_key(
         key: &Bits,
         from: &mut u32,
-        (of, kind): (&Cell, ValueKind),
+        (of, kind): (Layout, ValueKind),
         descending: bool,
         nulls_first: bool,
     ) -> Cell {
@@ -82,10 +96,10 @@ impl Cell {
             let part = key.part(*from - width, width);
             if inverted { part.not() } else { part }
         };
-        let value = ordered(&take(of.value.width(), descending), kind);
+        let value = ordered(&take(of.width, descending), kind);
         Cell {
             value,
-            null: of.null.as_ref().map(|_| take(1, nulls_first)),
+            null: of.nullable.then(|| take(1, nulls_first)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use cenote_program::Bits;
 
-use super::cell::{Cell, any, ordered};
+use super::cell::{Cell, Layout, any, ordered};
 use super::source::{RowSource, summed};
 use super::{Executor, Rows};
 use crate::expr::ValueKind;
@@ -180,32 +180,35 @@ impl<'a> Executor<'a> {
             .zip(functions)
             .flat_map(|(cell, function)| carried(cell, *function))
             .collect();
-        let record = Bits::join(&[&[&key], carried.as_slice()].concat());
-        let record = if side_by_side {
-            record
-        } else {
-            record.sorted(width)
-        };
+        let mut record = Bits::join(&[&[&key], carried.as_slice()].concat());
+        let layouts: Vec<Layout> = cells[..keys].iter().chain(&values).map(Cell::layout).collect();
+        let count = rows.count;
+        // What was put together is not needed any more, and takes as much again.
+        drop((rows, live, dead, key, cells, parts, values));
+        if !side_by_side {
+            record = record.sorted(width);
+        }
         let key = record.part(0, width);
         let live = record.part(width - 1, 1).not();
         let mut from = 0;
-        let mut result: Vec<Cell> = cells[..keys]
+        let mut result: Vec<Cell> = layouts
             .iter()
-            .zip(kinds)
-            .map(|(cell, kind)| Cell::from_key(&key, &mut from, (cell, *kind), false, true))
+            .zip(&kinds[..keys])
+            .map(|(&layout, &kind)| Cell::from_key(&key, &mut from, (layout, kind), false, true))
             .collect();
         let mut from = width;
-        let sorted: Vec<Cell> = values
+        let sorted: Vec<Cell> = layouts[keys..]
             .iter()
             .zip(functions)
-            .map(|(cell, function)| again(&record, &mut from, cell, *function))
+            .map(|(&layout, function)| again(&record, &mut from, layout, *function))
             .collect();
+        drop(record);
         let starts = key.starts();
         self.failures.extend(differ(&sorted, functions, &starts, &live));
         let end = self.session.public_bits(1, 1).filling(1);
-        let ends = match rows.count {
+        let ends = match count {
             1 => end,
-            count => Bits::concat(&[&starts.slice(1, count - 1), &end]),
+            _ => Bits::concat(&[&starts.slice(1, count - 1), &end]),
         };
         let made: Vec<Option<Accumulated>> = sorted
             .iter()
@@ -213,7 +216,7 @@ impl<'a> Executor<'a> {
             .zip(&kinds[keys..])
             .map(|((cell, function), kind)| {
                 let is_made = *function != Function::Same;
-                is_made.then(|| made(cell, &live, *function, *kind, rows.count))
+                is_made.then(|| made(cell, &live, *function, *kind, count))
             })
             .collect();
         let live = live.and(&ends);
@@ -223,7 +226,7 @@ impl<'a> Executor<'a> {
         let groups = Rows {
             columns: result,
             live,
-            count: rows.count,
+            count,
         };
         self.at_most(groups, physical.rows)
     }
@@ -294,10 +297,13 @@ impl<'a> Executor<'a> {
         if most >= rows.count {
             return rows;
         }
-        let (record, count) = rows.packed().compacted_to(&rows.live.filling(rows.count), most);
+        let (packed, layouts) = (rows.packed(), rows.layouts());
+        let live = rows.live.filling(rows.count);
+        drop(rows);
+        let (record, count) = packed.compacted_to(&live, most);
         let limit = super::cell::number(self.session, count.width(), most as i128);
         self.failures.push(limit.less(&count, false));
-        rows.of_packed(&record)
+        Rows::of_packed(&record, &layouts)
     }
 }
 
@@ -341,22 +347,18 @@ fn carried(cell: &Cell, function: Function) -> Vec<&Bits> {
 }
 
 /// The same, from a record.
-fn again(record: &Bits, from: &mut u32, cell: &Cell, function: Function) -> Cell {
+fn again(record: &Bits, from: &mut u32, layout: Layout, function: Function) -> Cell {
     match function {
         Function::Rows | Function::Count => {
-            let null = cell
-                .null
-                .as_ref()
-                .filter(|_| function == Function::Count)
-                .map(|_| {
-                    *from += 1;
-                    record.part(*from - 1, 1)
-                });
+            let null = (function == Function::Count && layout.nullable).then(|| {
+                *from += 1;
+                record.part(*from - 1, 1)
+            });
             // The value does not matter.
             let value = record.part(0, 1);
             Cell { value, null }
         }
-        _ => Cell::from_record(record, from, cell),
+        _ => Cell::from_record(record, from, layout),
     }
 }
 

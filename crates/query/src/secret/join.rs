@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use cenote_program::Bits;
 
-use super::cell::{Cell, ordered};
+use super::cell::{Cell, Layout, ordered};
 use super::upload::{Shape, Upload};
 use super::{Executor, Rows, next};
 use crate::plan::physical::{Column, Join, Part, Physical};
@@ -51,19 +51,22 @@ impl<'a> Executor<'a> {
             [] => nothing.filling(key.lanes()),
             parts => Bits::join(parts).filling(key.lanes()),
         };
-        let (probe, found, record) = self.found(join, probe, (&key, &record));
+        let layout_of = |(there, cells): &Slot| (there.is_some(), cells.iter().map(Cell::layout).collect());
+        let layouts: Vec<(bool, Vec<Layout>)> = slots.iter().map(layout_of).collect();
+        drop(slots);
+        let (probe, found, record) = self.found(join, probe, (key, record));
         let mut from = 0;
         let mut parts = Vec::new();
-        for (slot, (there, cells)) in slots.iter().enumerate() {
-            let matched = match there {
-                None => found.clone(),
-                Some(_) => {
+        for (slot, (told, layouts)) in layouts.iter().enumerate() {
+            let matched = match told {
+                false => found.clone(),
+                true => {
                     from += 1;
                     found.and(&record.part(from - 1, 1))
                 }
             };
             let mut columns = probe.columns.clone();
-            columns.extend(looked_up(join, &probe, (cells, &record, &mut from), &matched));
+            columns.extend(looked_up(join, &probe, (layouts, &record, &mut from), &matched));
             let live = match (join.outer, slot) {
                 (true, 0) => probe.live.clone(),
                 _ => probe.live.and(&matched),
@@ -82,22 +85,22 @@ impl<'a> Executor<'a> {
 
     /// For each row of `probe`, which may have been put in another order, whether its key is among those of the lookup, and the record there. That no
     /// key of those comes twice is verified.
-    fn found(&mut self, join: &'a Join, probe: Rows, (key, record): (&Bits, &Bits)) -> (Rows, Bits, Bits) {
+    fn found(&mut self, join: &'a Join, probe: Rows, (key, record): (Bits, Bits)) -> (Rows, Bits, Bits) {
         let sorted = |of: &Physical, keys: &[usize], count| of.is_sorted(keys) || count == 1;
         let lookup_sorted = join.slots > 1 || sorted(&join.lookup, &join.lookup_keys, key.lanes());
         let probe_sorted = sorted(&join.probe, &join.probe_keys, probe.count);
         let probe_keyed = keyed(&probe, &join.probe, &join.probe_keys);
         let others = join.probe.width() as u32;
         let sorted = [lookup_sorted, probe_sorted];
-        if let Some([found, record, wrong]) = probe_keyed.key.matched(others, key, record, sorted) {
+        if let Some([found, record, wrong]) = probe_keyed.key.matched(others, &key, &record, sorted) {
             self.failures.push(wrong);
             return (probe, found, record);
         }
         let (probe, keyed) = self.in_order(probe, probe_keyed, probe_sorted);
         let (key, record) = match lookup_sorted {
-            true => (key.clone(), record.clone()),
+            true => (key, record),
             false => {
-                let sorted = Bits::join(&[key, record]).sorted(key.width());
+                let sorted = Bits::join(&[&key, &record]).sorted(key.width());
                 (
                     sorted.part(0, key.width()),
                     sorted.part(key.width(), record.width()),
@@ -115,27 +118,11 @@ impl<'a> Executor<'a> {
             self.ascending(&keyed.key, rows.count);
             return (rows, keyed);
         }
-        let columns = rows
-            .columns
-            .iter()
-            .map(|cell| cell.filling(rows.count))
-            .collect::<Vec<_>>();
-        let live = rows.live.filling(rows.count);
-        let parts: Vec<&Bits> = [&keyed.key, &live]
-            .into_iter()
-            .chain(columns.iter().flat_map(Cell::parts))
-            .collect();
-        let width = keyed.key.width();
-        let record = Bits::join(&parts).sorted(width);
-        let mut from = width + 1;
-        let sorted = Rows {
-            columns: columns
-                .iter()
-                .map(|cell| Cell::from_record(&record, &mut from, cell))
-                .collect(),
-            live: record.part(width, 1),
-            count: rows.count,
-        };
+        let (width, layouts) = (keyed.key.width(), rows.layouts());
+        let record = Bits::join(&[&keyed.key, &rows.packed()]);
+        drop((rows, keyed));
+        let record = record.sorted(width);
+        let sorted = Rows::of_packed(&record.part(width, record.width() - width), &layouts);
         let key = record.part(0, width);
         (sorted, Keyed::new(key))
     }
@@ -283,14 +270,14 @@ fn others(join: &Join, of: impl FnMut(usize) -> Cell) -> Vec<Cell> {
         .collect()
 }
 
-/// The columns of the rows that were looked up, for one slot: `cells` are those of them that are no keys, and stand in `record`.
+/// The columns of the rows that were looked up, for one slot: those of them that are no keys have these layouts, and stand in `record`.
 fn looked_up(
     join: &Join,
     probe: &Rows,
-    (cells, record, from): (&[Cell], &Bits, &mut u32),
+    (layouts, record, from): (&[Layout], &Bits, &mut u32),
     matched: &Bits,
 ) -> Vec<Cell> {
-    let mut cells = cells.iter();
+    let mut layouts = layouts.iter();
     let column = |(column, info): (usize, &Column)| {
         // Keys are equal where anything is found.
         let cell = match join.lookup_keys.iter().position(|&key| key == column) {
@@ -299,8 +286,8 @@ fn looked_up(
                 null: info.nullable.then(|| record.session().public_bits(1, 0)),
             },
             None => {
-                let like = cells.next().expect("one for each that is no key");
-                Cell::from_record(record, from, like)
+                let layout = layouts.next().expect("one for each that is no key");
+                Cell::from_record(record, from, *layout)
             }
         };
         if join.outer { or_null(cell, matched) } else { cell }

@@ -17,7 +17,7 @@ use std::ops::Range;
 use cenote_primitives::BitMatrix;
 use cenote_program::{Bits, Session};
 
-use self::cell::{Cell, any, number};
+use self::cell::{Cell, Layout, any, number};
 use self::expr::Evaluator;
 use crate::expr::{Expr, ValueKind};
 use crate::plan::physical::{Ordered, Physical, Step};
@@ -222,11 +222,12 @@ impl<'a> Executor<'a> {
             })
             .collect();
         let (record, key) = rows.record(&keys);
-        let end = kept.end.min(rows.count);
+        let (end, layouts) = (kept.end.min(rows.count), rows.layouts());
+        drop((rows, keys));
         let first = record.least(key, end);
         match kept.start {
-            0 => rows.of_record(&first, key),
-            start => rows.of_record(&first.slice(start, end - start), key),
+            0 => Rows::of_record(&first, key, &layouts),
+            start => Rows::of_record(&first.slice(start, end - start), key, &layouts),
         }
     }
 }
@@ -248,14 +249,17 @@ impl Rows {
         Bits::join(&parts)
     }
 
-    /// The rows that such records are.
-    pub(crate) fn of_packed(&self, record: &Bits) -> Rows {
+    pub(crate) fn layouts(&self) -> Vec<Layout> {
+        self.columns.iter().map(Cell::layout).collect()
+    }
+
+    /// The rows that such records are, with columns of these layouts.
+    pub(crate) fn of_packed(record: &Bits, layouts: &[Layout]) -> Rows {
         let mut from = 1;
         Rows {
-            columns: self
-                .columns
+            columns: layouts
                 .iter()
-                .map(|cell| Cell::from_record(record, &mut from, cell))
+                .map(|&layout| Cell::from_record(record, &mut from, layout))
                 .collect(),
             live: record.part(0, 1),
             count: record.lanes(),
@@ -278,14 +282,13 @@ impl Rows {
         (Bits::join(&parts), width)
     }
 
-    /// The rows that records are, whose keys have so many bits.
-    pub(crate) fn of_record(&self, record: &Bits, key: u32) -> Rows {
+    /// The rows that records are, whose keys have so many bits, with columns of these layouts.
+    pub(crate) fn of_record(record: &Bits, key: u32, layouts: &[Layout]) -> Rows {
         let mut from = key;
         Rows {
-            columns: self
-                .columns
+            columns: layouts
                 .iter()
-                .map(|cell| Cell::from_record(record, &mut from, cell))
+                .map(|&layout| Cell::from_record(record, &mut from, layout))
                 .collect(),
             live: record.part(key - 1, 1).not(),
             count: record.lanes(),

@@ -275,15 +275,14 @@ impl<'a> Executor<'a> {
                 parts.push(rows);
                 continue;
             }
-            let live = rows.live.filling(rows.count);
-            let (record, count) = rows.packed().compacted_to(&live, most);
+            let (record, count) = rows.packed().compacted_to(&rows.live.filling(rows.count), most);
             let width = 64;
             let count = count.resized(width, false);
             counts = Some(match counts {
                 None => count,
                 Some(before) => before.add(&count),
             });
-            parts.push(rows.of_packed(&record));
+            parts.push(Rows::of_packed(&record, &rows.layouts()));
         }
         // What was put together in vain is more than there may be.
         if let Some(counts) = counts {

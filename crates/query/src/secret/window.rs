@@ -91,7 +91,7 @@ impl Rows {
         let mut from = 0;
         for by in window.order.iter().rev() {
             let kind = input.columns[by.column].kind;
-            let of = (&cells[by.column], kind);
+            let of = (cells[by.column].layout(), kind);
             columns[by.column] = Some(Cell::from_key(
                 &record,
                 &mut from,
@@ -102,7 +102,7 @@ impl Rows {
         }
         from = width;
         for column in others {
-            columns[column] = Some(Cell::from_record(&record, &mut from, &cells[column]));
+            columns[column] = Some(Cell::from_record(&record, &mut from, cells[column].layout()));
         }
         // The keys of rows, of which the last counts least.
         let starts = |first: usize| {

@@ -1,6 +1,6 @@
 //! Keys of tables: what depends on them, and what is promised of them.
 
-use crate::common::World;
+use crate::common::{Outcome, World};
 
 /// Clerks of one party, what each sold of what in which shop, and the shops of the other.
 fn world() -> World {
@@ -175,4 +175,141 @@ fn numbers_below_a_bound_take_fewer_bits() {
     let sql = "select g, sum(y) from a join b using (k) group by g";
     groups.answers(&[(sql, "0 3 | 1 4 | 2 3")]);
     assert_eq!(groups.plan(sql).unwrap().explained().rows, 3);
+}
+
+/// Customers of one party, their orders of another, and what was ordered of a third.
+fn sales() -> World {
+    World::new(3)
+        .table(
+            0,
+            "customer",
+            "id u16 not null unique, name char(60) not null, note char(90), since u16",
+            "1 ann x 7 | 2 bob null 8 | 3 cy y 9 | 4 dan z null",
+        )
+        .table(
+            1,
+            "orders",
+            "no u16 not null unique, customer u16 below 100",
+            "10 1 | 11 2 | 12 1 | 13 null | 14 5 | 15 4",
+        )
+        .table(
+            2,
+            "item",
+            "no u16 not null below 100, price u16 below 600",
+            "10 5 | 10 7 | 11 20 | 12 1 | 13 500 | 14 90 | 16 3 | 15 null",
+        )
+}
+
+const FROM: &str = "from customer join orders on id = customer join item on orders.no = item.no";
+
+#[test]
+fn what_groups_only_show_is_looked_up_behind_them() {
+    let world = sales();
+    let shown = format!("select id, name, note, sum(price), count(*) {FROM} group by id, name, note");
+    world.answers(&[
+        (&shown, "1 ann x 13 3 | 2 bob null 20 1 | 4 dan z null 1"),
+        // What is found decides, too, and stands with what is made of groups.
+        (
+            &format!("select name, sum(price) * 2 {FROM} where since > 7 group by id, name having count(*) < 3"),
+            "bob 40",
+        ),
+        (
+            &format!("select upper(name), customer, max(price), note is null {FROM} group by customer, name, note order by 3 desc limit 2"),
+            "BOB 2 20 true | ANN 1 7 false",
+        ),
+        (
+            &format!("select note, count(price), avg(price), count(customer), min(since) {FROM} group by note, customer"),
+            "null 1 20.000000 1 8 | x 3 4.333333 3 7 | z 0 null 1 null",
+        ),
+        // The groups are known by their keys afterwards.
+        (
+            &format!("select g.name, g.total, orders.no from orders join (select id, name, note, sum(price) as total {FROM} group by id, name, note) g on g.id = customer"),
+            "ann 13 10 | ann 13 12 | bob 20 11 | dan null 15",
+        ),
+        (
+            &format!("select g.name, v.no from orders v join (select customer, name, note, sum(price) {FROM} group by customer, name, note) g on g.customer = v.customer"),
+            "ann 10 | ann 12 | bob 11 | dan 15",
+        ),
+        (
+            &format!("select count(*) from (select distinct id, name, note {FROM}) d join customer c on c.id = d.id"),
+            "3",
+        ),
+    ]);
+    let late = world.plan(&shown).unwrap().explained().tree();
+    assert!(late.starts_with("join on "), "{late}");
+    assert!(
+        late.contains("group by customer.id: SUM(item.price), COUNT(*)"),
+        "{late}"
+    );
+}
+
+#[test]
+fn tables_that_others_know_are_looked_up_behind_groups() {
+    let world = World::new(3)
+        .table(
+            0,
+            "customer",
+            "id u16 not null unique, name char(60) not null, nation u8 not null",
+            "1 ann 1 | 2 bob 2 | 3 cy 1",
+        )
+        .table(
+            1,
+            "nation",
+            "no u8 not null unique, name char(80) not null",
+            "1 here | 2 there | 3 nowhere",
+        )
+        .table(
+            2,
+            "sale",
+            "customer u16 not null, price u16",
+            "1 3 | 2 4 | 1 8 | 3 null | 9 9",
+        );
+    let from = "from customer, nation, sale where nation = nation.no and customer = id";
+    let sql = format!(
+        "select id, customer.name, nation.name, sum(price) {from} group by id, customer.name, nation.name"
+    );
+    world.answers(&[(&sql, "1 ann here 11 | 2 bob there 4 | 3 cy here null")]);
+    let late = world.plan(&sql).unwrap().explained().tree();
+    assert!(
+        late.contains("group by customer.id: nation.no as it is in all rows, SUM(sale.price)"),
+        "{late}"
+    );
+}
+
+/// What cannot be computed of a row that the query leaves out is not computed of it.
+#[test]
+fn what_is_shown_is_computed_of_the_rows_that_are_asked_for() {
+    let world = World::new(2)
+        .table(
+            0,
+            "customer",
+            "id u16 not null unique, code char(4) not null, note char(30) not null, since u16 not null",
+            "1 17 x 7 | 2 none y 3",
+        )
+        .table(1, "sale", "customer u16 not null, price u16", "1 5 | 2 6 | 1 7");
+    let asked = |condition: &str| {
+        format!(
+            "select cast(code as integer), note, sum(price) from sale join customer on id = customer where {condition} group by id, code, note"
+        )
+    };
+    let sql = asked("since > 3");
+    world.answers(&[(&sql, "17 x 12")]);
+    let late = world.plan(&sql).unwrap().explained().tree();
+    assert!(late.contains("group by customer.id: SUM(sale.price)"), "{late}");
+    assert!(matches!(world.run(&asked("since > 0")), Outcome::Rows(_)));
+}
+
+#[test]
+fn what_is_used_elsewhere_too_is_not_looked_up_behind_groups() {
+    let world = sales();
+    // A row that came twice could have one value when it is compared or added up, and another when it is shown.
+    for sql in [
+        format!("select id, name, sum(price) {FROM} where name > 'b' group by id, name"),
+        format!("select id, name, max(name) {FROM} group by id, name"),
+        format!("select name, sum(price + since) {FROM} group by name"),
+        format!("select id, since, sum(price) {FROM} group by id, since"),
+    ] {
+        let tree = world.plan(&sql).unwrap().explained().tree();
+        assert!(tree.starts_with("group by "), "{tree}");
+    }
 }

@@ -245,6 +245,39 @@ fn keys_of_two_columns_that_come_twice() {
     }
 }
 
+/// A table that comes twice, of which its owner gives a row twice the second time: groups would be told, and counted, twice.
+#[test]
+fn keys_that_come_twice_behind_groups() {
+    let world = World::new(3)
+        .table(
+            0,
+            "sale",
+            "customer u16 not null, price u16",
+            "1 5 | 1 7 | 2 3 | 3 1",
+        )
+        .table(
+            1,
+            "customer",
+            "id u16 not null unique, name char(60) not null",
+            "1 ann | 2 bob | 3 cy",
+        );
+    let groups =
+        "select id, name, sum(price) as total from sale join customer on id = customer group by id, name";
+    let sql = format!("select name, sum(total), count(*) from ({groups}) g group by name");
+    let plan = world.plan(&sql).unwrap().explained().tree();
+    assert!(plan.contains("group by customer.id: SUM(sale.price)"), "{plan}");
+    let lie = |bits: &mut BitMatrix| {
+        let is_shown = bits.rows() > 60 * 8;
+        (0..bits.rows() * usize::from(is_shown)).for_each(|at| bits.set(at, 1, bits.get(at, 0)));
+    };
+    for by_networks in [true, false] {
+        let outcome =
+            |change: &(dyn Fn(&mut BitMatrix) + Sync)| changed_by(by_networks, &world, &sql, change);
+        assert!(matches!(outcome(&|_| ()), Outcome::Answer(_)));
+        assert_eq!(outcome(&lie), Outcome::NoAnswer);
+    }
+}
+
 #[test]
 fn rows_that_are_not_the_same() {
     let banks = |ids: &str| {

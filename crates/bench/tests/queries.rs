@@ -1,4 +1,4 @@
-//! The benchmark of TPC-H's queries, at a tiny scale.
+//! The benchmarks of queries: those of TPC-H at a tiny scale, and the others with few rows.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cenote::local::Setting;
 use cenote::{Protocol, Transport};
+use cenote_bench::queries::{self, run_queries};
 use cenote_bench::tpch::{Asked, Tpch, TpchReport, run_tpch};
 
 /// Runs some queries with this protocol, with `about` called before each.
@@ -25,17 +26,19 @@ fn run(
             .map(|&number| Asked::numbered(number).unwrap())
             .collect(),
     };
-    let setting = Setting {
-        transport: Transport::Tcp,
-        timeout: Duration::from_secs(60),
-        phase_timeout: None,
-    };
-    let child = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_cenote-bench"));
-        command.arg("child");
-        command
-    };
-    run_tpch(&tpch, folder, setting, &child, about).unwrap()
+    run_tpch(&tpch, folder, SETTING, &child, about).unwrap()
+}
+
+const SETTING: Setting = Setting {
+    transport: Transport::Tcp,
+    timeout: Duration::from_secs(60),
+    phase_timeout: None,
+};
+
+fn child() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cenote-bench"));
+    command.arg("child");
+    command
 }
 
 #[test]
@@ -67,4 +70,21 @@ fn a_wrong_answer_is_an_error() {
     let error = report.check().unwrap_err().to_string();
     assert!(error.contains("q1: the answer is wrong: its row "), "{error}");
     assert!(report.table().contains("0 of 1"));
+}
+
+/// Each benchmark fails if a party takes more than was said before it began.
+#[test]
+fn no_query_takes_more_memory_than_is_stated() {
+    let folder = tempfile::tempdir().unwrap();
+    for rows in [3_000, 100_000] {
+        let asked = [queries::Asked::Q6, queries::Asked::Q1];
+        let report = run_queries(&asked, rows, 1, folder.path(), SETTING, &child, &mut |_| ()).unwrap();
+        for row in report.rows {
+            let peak = row.peak_memory_bytes.unwrap_or(0);
+            assert!(peak <= row.memory_bound_bytes, "{row:?}");
+        }
+    }
+    run("three", &[3, 18, 21], true, folder.path(), &mut |_| ())
+        .check()
+        .unwrap();
 }
