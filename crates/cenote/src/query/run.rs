@@ -37,6 +37,9 @@ const QUEUES: u64 = 32 << 20;
 /// Queries that take less of a party do not use huge pages.
 const SMALL: u64 = 256 << 20;
 
+/// Bytes that the allocator keeps of what planning a query took.
+const PLANNING: u64 = 16 << 20;
+
 /// One party's part in a query, as a child process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct QueryPart {
@@ -68,7 +71,7 @@ impl Planned {
 
     /// The most bytes that `party` takes: before it meets the others, or while it computes with them.
     pub(super) fn memory_bytes(&self, party: PartyId) -> u64 {
-        PROCESS.saturating_add(self.session_bytes(party))
+        (PROCESS + PLANNING).saturating_add(self.session_bytes(party))
     }
 
     /// The same without what the process takes anyway.

@@ -26,6 +26,16 @@ impl Accumulated {
         std::iter::once(&self.value).chain(&self.some)
     }
 
+    /// As wide, but of nothing: it says how others are laid out.
+    fn emptied(&self) -> Accumulated {
+        let zeros = |bits: &Bits| super::cell::number(bits.session(), bits.width(), 0);
+        Accumulated {
+            value: zeros(&self.value),
+            some: self.some.as_ref().map(zeros),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn next(&self, record: &Bits, from: &mut u32) -> Accumulated {
         let mut take = |width: u32| {
             *from += width;
@@ -197,7 +207,7 @@ impl<'a> Executor<'a> {
             .map(|(&layout, &kind)| Cell::from_key(&key, &mut from, (layout, kind), false, true))
             .collect();
         let mut from = width;
-        let sorted: Vec<Cell> = layouts[keys..]
+        let mut sorted: Vec<Cell> = layouts[keys..]
             .iter()
             .zip(functions)
             .map(|(&layout, function)| again(&record, &mut from, layout, *function))
@@ -219,10 +229,17 @@ impl<'a> Executor<'a> {
                 is_made.then(|| made(cell, &live, *function, *kind, count))
             })
             .collect();
+        // What totals are made of goes with them.
+        let mut functions = functions.iter();
+        sorted.retain(|_| functions.next() == Some(&Function::Same));
+        let mut same = sorted.into_iter();
         let live = live.and(&ends);
-        let totals = self.totals(&made, &starts, &live, &physical.columns[keys..]);
-        let values = sorted.into_iter().zip(totals);
-        result.extend(values.map(|(same, total)| total.unwrap_or(same)));
+        let totals = self.totals(made, &starts, &live, &physical.columns[keys..]);
+        result.extend(
+            totals
+                .into_iter()
+                .filter_map(|total| total.or_else(|| same.next())),
+        );
         let groups = Rows {
             columns: result,
             live,
@@ -234,19 +251,20 @@ impl<'a> Executor<'a> {
     /// What is made of each group, at its last row: groups begin where `starts` says.
     fn totals(
         &mut self,
-        made: &[Option<Accumulated>],
+        made: Vec<Option<Accumulated>>,
         starts: &Bits,
         live: &Bits,
         columns: &[Column],
     ) -> Vec<Option<Cell>> {
-        let all: Vec<Accumulated> = made.iter().flatten().cloned().collect();
+        let is_made: Vec<bool> = made.iter().map(Option::is_some).collect();
+        let all: Vec<Accumulated> = made.into_iter().flatten().collect();
         if all.is_empty() {
-            return vec![None; made.len()];
+            return vec![None; is_made.len()];
         }
-        let mut totals = scanned(&all, starts).into_iter();
+        let mut totals = scanned(all, starts).into_iter();
         let mut cells = Vec::new();
-        for (made, info) in made.iter().zip(columns) {
-            let total = made.as_ref().and_then(|_| totals.next());
+        for (is_made, info) in is_made.into_iter().zip(columns) {
+            let total = is_made.then(|| totals.next()).flatten();
             cells.push(total.map(|total| {
                 let over = total.overflows(info.kind);
                 self.failures.extend(over.map(|over| any(&over.and(live))));
@@ -322,10 +340,12 @@ fn differ(sorted: &[Cell], functions: &[Function], starts: &Bits, live: &Bits) -
 }
 
 /// What is made of the rows of a segment up to each; segments begin where `starts` says.
-pub(super) fn scanned(made: &[Accumulated], starts: &Bits) -> Vec<Accumulated> {
+pub(super) fn scanned(made: Vec<Accumulated>, starts: &Bits) -> Vec<Accumulated> {
     let joined =
         |made: &[Accumulated]| Bits::join(&made.iter().flat_map(Accumulated::parts).collect::<Vec<_>>());
-    let scanned = joined(made).scanned(starts, |earlier, later| {
+    let all = joined(&made);
+    let made: Vec<Accumulated> = made.iter().map(Accumulated::emptied).collect();
+    let scanned = all.scanned(starts, |earlier, later| {
         let (mut one, mut two) = (0, 0);
         let both: Vec<Accumulated> = made
             .iter()

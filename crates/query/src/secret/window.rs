@@ -251,7 +251,7 @@ impl Sorted {
             true => rows_of(&self.peers, self.rows.count),
             false => self.rows.accumulated(input, function, of, &self.rows.live),
         });
-        let totals = scanned(&of_rows.collect::<Vec<_>>(), &self.partition);
+        let totals = scanned(of_rows.collect(), &self.partition);
         places
             .into_iter()
             .map(|at| at.map(|at| totals[at].clone()))
