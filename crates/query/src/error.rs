@@ -41,7 +41,7 @@ pub enum Error {
     },
     /// The answer is not told.
     #[error(
-        "the query has no answer: a calculation overflowed or divided by zero, the answer has more rows than its `max_rows`, or a table breaks \
+        "the query has no answer: a calculation overflowed or divided by zero, the answer has more rows than its `max_rows` or a join more than `max_join_rows`, or a table breaks \
          a promise (`unique`, `at_most`, `distinct`, `same_rows_as`). Nobody is told which, because that would reveal something about rows"
     )]
     NoAnswer,

@@ -110,6 +110,10 @@ fn least_bytes(physical: &Physical) -> u64 {
         Step::Group { input, .. } | Step::First { input, .. } | Step::Window { input, .. } => {
             (sorted(input, input.rows), vec![&**input])
         }
+        Step::Repeat { input, .. } => {
+            let rows = input.rows.saturating_add(physical.rows);
+            (sorted(input, rows), vec![&**input])
+        }
         Step::Join(join) if join.probe_keys.is_empty() => (0, vec![&join.probe, &join.lookup]),
         Step::Join(join) => {
             let rows = join.probe.rows.saturating_add(join.lookup.rows);
@@ -190,7 +194,7 @@ fn bytes_of_steps(physical: &Physical) -> u64 {
     match &*physical.step {
         Step::Scan { .. } => 0,
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => bytes_of_steps(input),
-        Step::Verify { input, .. } => bytes_of_steps(input),
+        Step::Verify { input, .. } | Step::Repeat { input, .. } => bytes_of_steps(input),
         Step::Union(inputs) => inputs.iter().map(bytes_of_steps).max().unwrap_or(0),
         Step::Paired(parts) => parts
             .iter()

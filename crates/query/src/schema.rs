@@ -81,6 +81,8 @@ pub struct Schema {
     pub tables: Vec<Declared>,
     /// What becomes of the answer.
     pub answer: Answer,
+    /// The most rows of a join in which a key may come several times on both sides; without it there are no such joins.
+    pub max_join_rows: Option<usize>,
     /// Owners compute nothing on their own rows: those columns of a table that the query uses are given as they are, and all else is done secretly. It
     /// takes longer, and is for comparisons with systems in which everything is secret.
     pub secret_only: bool,
@@ -327,6 +329,13 @@ impl Schema {
                 "the answer goes to {whom}, and there are {} parties; name who learns it",
                 self.parties
             );
+            return Err(Error::Declared(what));
+        }
+        if self
+            .max_join_rows
+            .is_some_and(|most| !(1..=MAX_ROWS).contains(&most))
+        {
+            let what = format!("`max_join_rows` is 1 to {MAX_ROWS}");
             return Err(Error::Declared(what));
         }
         if self.answer.count == Count::AtMost(0) {

@@ -24,6 +24,7 @@ const MAX_EXCHANGES: u64 = 1 << 27;
 struct File {
     protocol: Option<Spanned<String>>,
     query: Option<Spanned<String>>,
+    max_join_rows: Option<u64>,
     #[serde(default)]
     secret_only: bool,
     #[serde(default, rename = "table")]
@@ -198,6 +199,9 @@ impl QueryJob {
             parties,
             tables,
             answer,
+            max_join_rows: file
+                .max_join_rows
+                .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             secret_only: file.secret_only,
         };
         let query = Query::new(&text, schema).map_err(|error| match error {
@@ -301,6 +305,9 @@ impl QueryJob {
             terms.push((format!("table {number}"), short(&told)));
         }
         let Answer { to, count, min_group } = schema.answer;
+        if let Some(most) = schema.max_join_rows {
+            terms.push(("max_join_rows".into(), most.to_string()));
+        }
         if schema.secret_only {
             terms.push(("secret_only".into(), "true".into()));
         }

@@ -225,6 +225,7 @@ mod tests {
                 count: Count::AtMost(10),
                 min_group,
             },
+            max_join_rows: None,
             secret_only: false,
         };
         Query::new(sql, schema).unwrap()

@@ -20,6 +20,36 @@ use crate::value::Value;
 /// is the same; and then everything goes back to where it came from, through the same exchanges.
 #[track_caller]
 pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Value, Value) {
+    let found = merged_and_back(left, right, key, |keys, is_left| {
+        Value::apply(Op::Or, &[&starts(keys), is_left], 1)
+    });
+    (found.part(0, 1), found.part(1, left.1.width()))
+}
+
+/// For each key of the right table the payload of the last record of the left whose key is not greater, which there is. Both are sorted by their keys.
+#[track_caller]
+pub(crate) fn nearest(left: (&Value, &Value), right: &Value) -> Value {
+    // A network does not keep those with equal keys in their order.
+    let (session, count) = (right.session(), left.0.lanes());
+    let bits = bits_of_places(count);
+    let (all, last) = (
+        numbers(session, 0..count, bits),
+        session.constant(bits, u128::MAX >> (128 - bits)),
+    );
+    let (keys, right) = (Value::join(&[&all, left.0]), Value::join(&[&last, right]));
+    let key = Key::unsigned(right.width() as usize);
+    merged_and_back((&keys, left.1), &right, key, |_, is_left| is_left.clone()).part(1, left.1.width())
+}
+
+/// For each record of the right table the bit 1, and below it the payload of the last record of the left before it in its segment; the bit 0 if there is none. A
+/// segment begins where `begins` says, from the keys of all and whether a record is of the left.
+#[track_caller]
+fn merged_and_back(
+    left: (&Value, &Value),
+    right: &Value,
+    key: Key,
+    begins: impl FnOnce(&Value, &Value) -> Value,
+) -> Value {
     let (count, session) = (left.0.lanes(), right.session());
     // Whose a record is counts as the lowest bit of its key.
     let of = |owner: u128, keys: &Value, payload: &Value| {
@@ -45,14 +75,12 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Val
 
     let keys = merged.part(1, key.width as u32);
     let is_left = Value::apply(Op::Not, &[&merged.part(0, 1)], 1);
-    let width = left.1.width();
-    let found = Value::join(&[&is_left, &merged.part(1 + key.width as u32, width)]);
-    let latest = latest(&starts(&keys), &found);
+    let found = Value::join(&[&is_left, &merged.part(1 + key.width as u32, left.1.width())]);
+    let latest = latest(&begins(&keys, &is_left), &found);
     let back = network.pass_back(&latest, &order, |_, x, y| {
         exchange_if(&swaps.pop().expect("one for each layer"), x, y)
     });
-    let found = back.slice(count, right.lanes());
-    (found.part(0, 1), found.part(1, width))
+    back.slice(count, right.lanes())
 }
 
 /// What [`Lookup::run`] gives.
@@ -94,10 +122,40 @@ impl Lookup {
 
     /// As [`looked_up`], of tables that need not be sorted unless that was said. A key whose highest bit is 1 is none.
     pub(crate) fn run(&self, left: (&Value, &Value), right: &Value) -> Matched {
+        let together = self.together(left, right);
+        let (lefts, count) = (left.0.lanes(), left.0.lanes() + right.lanes());
+        let starts = starts(&together.keys);
+        let is_left = together.there.part(0, 1);
+        let twice = [&is_left.slice(0, count - 1), &is_left.slice(1, count - 1)];
+        let twice = Value::apply(Op::And, &twice, 1);
+        let continues = Value::apply(Op::Not, &[&starts.slice(1, count - 1)], 1);
+        let apart = Value::apply(Op::Not, &[&Value::apply(Op::And, &[&twice, &continues], 1)], 1);
+        let mut right_order = all(&apart);
+        if let Some(ascends) = together.ascends {
+            right_order = Value::apply(Op::And, &[&right_order, &ascends], 1);
+        }
+        let begins = Value::apply(Op::Or, &[&starts, &is_left], 1);
+        let found = together.order.undone(&latest(&begins, &together.there));
+        let found = found.slice(lefts, right.lanes());
+        Matched {
+            found: found.part(0, 1),
+            payload: found.part(1, left.1.width()),
+            wrong: Value::apply(Op::Not, &[&right_order], 1),
+        }
+    }
+
+    /// As [`nearest`].
+    pub(crate) fn nearest(&self, left: (&Value, &Value), right: &Value) -> Value {
+        let together = self.together(left, right);
+        let latest = latest(&together.there.part(0, 1), &together.there);
+        let found = together.order.undone(&latest);
+        found.slice(left.0.lanes(), right.lanes()).part(1, left.1.width())
+    }
+
+    /// Both tables sorted together, the records of the left first where keys are equal.
+    fn together(&self, (keys, payload): (&Value, &Value), right: &Value) -> Together {
         let &Lookup { key, merges } = self;
-        let ((keys, payload), session) = (left, right.session());
-        let width = keys.width();
-        let (lefts, count) = (keys.lanes(), keys.lanes() + right.lanes());
+        let (session, width) = (right.session(), keys.width());
         let all_keys = Value::concat(&[keys, right]);
         let (order, ascends) = match merges {
             true => {
@@ -107,37 +165,33 @@ impl Lookup {
             false => (Order::by(&all_keys, key), None),
         };
         let order = Order::or_none(order, &all_keys);
-        let absent = |keys: &Value| keys.part(width - 1, 1);
-        let of_left = Value::apply(Op::Not, &[&absent(keys)], 1);
+        let of_left = Value::apply(Op::Not, &[&keys.part(width - 1, 1)], 1);
         let there = Value::join(&[&of_left, payload]);
         let nothing = session.constant(there.width(), 0).repeated(right.lanes());
         let records = Value::join(&[&all_keys, &Value::concat(&[&there, &nothing])]);
         let sorted = order.applied(&records);
-        let (keys, there) = (sorted.part(0, width), sorted.part(width, there.width()));
-        let starts = starts(&keys);
-        let is_left = there.part(0, 1);
-        let twice = [&is_left.slice(0, count - 1), &is_left.slice(1, count - 1)];
-        let twice = Value::apply(Op::And, &twice, 1);
-        let continues = Value::apply(Op::Not, &[&starts.slice(1, count - 1)], 1);
-        let apart = Value::apply(Op::Not, &[&Value::apply(Op::And, &[&twice, &continues], 1)], 1);
-        let mut right_order = all(&apart);
-        if let Some(ascends) = ascends {
-            right_order = Value::apply(Op::And, &[&right_order, &ascends], 1);
-        }
-        let found = order.undone(&latest(&starts, &there)).slice(lefts, right.lanes());
-        Matched {
-            found: found.part(0, 1),
-            payload: found.part(1, payload.width()),
-            wrong: Value::apply(Op::Not, &[&right_order], 1),
+        Together {
+            keys: sorted.part(0, width),
+            there: sorted.part(width, there.width()),
+            order,
+            ascends,
         }
     }
 }
 
-/// For each place the latest record of its segment up to it whose lowest bit is 1; where there is none, that bit is 0.
-fn latest(starts: &Value, records: &Value) -> Value {
-    // With each such record a segment begins, all of which has it.
-    let begins = Value::apply(Op::Or, &[starts, &records.part(0, 1)], 1);
-    scanned(&begins, records, &|earlier, _| earlier.clone())
+/// Two tables in one order.
+struct Together {
+    order: Order,
+    keys: Value,
+    /// Whether it is a record of the left table with a key, and its payload.
+    there: Value,
+    /// Whether both were sorted, if they were to be: one bit for all.
+    ascends: Option<Value>,
+}
+
+/// For each place the first record of its segment.
+fn latest(begins: &Value, records: &Value) -> Value {
+    scanned(begins, records, &|earlier, _| earlier.clone())
 }
 
 /// Of two rows of keys which key of both one after the other comes in each place of all; and whether both are sorted, without which the places have no meaning. Each

@@ -22,6 +22,46 @@ pub(crate) fn scanned(starts: &Value, values: &Value, combine: &dyn Fn(&Value, &
     prefixes(starts, values, combine).1
 }
 
+/// For each place the sum of the numbers up to it, in so many bits.
+#[track_caller]
+pub(crate) fn sums(numbers: &Value, width: u32) -> Value {
+    let count = numbers.lanes();
+    let wide = |number: &Value| Value::apply(Op::Resize { signed: false }, &[number], width);
+    if count == 1 {
+        return wide(numbers);
+    }
+    let places = |from: usize, count: usize| (0..count).map(|at| 2 * at + from).collect::<Vec<_>>();
+    // Sums of few numbers take few bits.
+    let narrow = (numbers.width() + 1).min(width);
+    let add = |x: &Value, y: &Value, width: u32| {
+        let wide = |number: &Value| Value::apply(Op::Resize { signed: false }, &[number], width);
+        Value::apply(Op::Add, &[&wide(x), &wide(y)], width)
+    };
+    let pairs = count / 2;
+    let of_pairs = add(
+        &numbers.gather(&places(0, pairs)),
+        &numbers.gather(&places(1, pairs)),
+        narrow,
+    );
+    let through_pairs = sums(&of_pairs, width);
+    let later = count.div_ceil(2) - 1;
+    let first = wide(&numbers.slice(0, 1));
+    let order = (0..count).map(|at| match at {
+        0 => (0, 0),
+        _ if at % 2 == 1 => (1, at / 2),
+        _ => (2, at / 2 - 1),
+    });
+    if later == 0 {
+        return Value::arrange(&[&first, &through_pairs], &runs(order));
+    }
+    let even = add(
+        &through_pairs.slice(0, later),
+        &numbers.gather(&places(2, later)),
+        width,
+    );
+    Value::arrange(&[&first, &through_pairs, &even], &runs(order))
+}
+
 fn prefixes(starts: &Value, values: &Value, combine: &dyn Fn(&Value, &Value) -> Value) -> (Value, Value) {
     let count = values.lanes();
     if count == 1 {

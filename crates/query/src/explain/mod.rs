@@ -290,6 +290,11 @@ fn what<'a>(physical: &'a Physical, schema: &Schema) -> Option<(String, Vec<&'a 
             (what, vec![&**input])
         }
         Step::Window { input, window } => (windowed(input, window, schema), vec![&**input]),
+        Step::Repeat { input, count } => {
+            let times = &columns(input, schema).names[*count];
+            let what = format!("each row {times} times, at most {} in all", physical.rows);
+            (what, vec![&**input])
+        }
         Step::Verify { input, most, .. } => {
             let what = format!("verified to be groups of at most {most} rows");
             (what, vec![&**input])

@@ -70,6 +70,13 @@ pub(super) fn columns(physical: &Physical, schema: &Schema) -> Columns {
             };
             Columns::concat([own, made])
         }
+        Step::Repeat { input, .. } => {
+            let number = Columns {
+                names: vec!["its copy".to_owned()],
+                lists: vec![None],
+            };
+            Columns::concat([columns(input, schema), number])
+        }
         Step::Union(inputs) => columns(&inputs[0], schema),
         Step::Group {
             input,

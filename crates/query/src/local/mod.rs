@@ -16,7 +16,7 @@ use std::ops::Range;
 use cenote_tables::{Column as TableColumn, Table};
 
 pub(crate) use self::check::check;
-use self::column::Column;
+use self::column::{Column, Values};
 pub(crate) use self::expr::{evaluate, padded, text_width, truths};
 use self::group::Groups;
 use self::rows::Rows;
@@ -88,6 +88,7 @@ impl OwnTables<'_> {
                 self.pieces(places.len(), |part| each(rows.at(&places[part])))
             }
             Step::Window { input, window } => self.windowed(physical, (input, window), each),
+            Step::Repeat { input, count } => self.repeated(physical, (input, *count), each),
             Step::Share(..) | Step::Paired(_) | Step::Verify { .. } => {
                 unreachable!("what is secret has no owner")
             }
@@ -224,6 +225,43 @@ impl OwnTables<'_> {
         })
     }
 
+    /// Calls `each` with the copies of the rows of a step, some at a time.
+    fn repeated(
+        &self,
+        physical: &Physical,
+        (input, count): (&Physical, usize),
+        each: &mut dyn FnMut(Rows) -> Result<()>,
+    ) -> Result<()> {
+        let size = self.segments.clear();
+        let mut left = physical.rows;
+        self.each(input, &mut |rows| {
+            let Values::Numbers(counts) = &rows.columns[count].values else {
+                unreachable!("it is a number")
+            };
+            let (mut places, mut numbers) = (Vec::new(), Vec::new());
+            for (row, &times) in counts.iter().enumerate() {
+                for number in 0..times {
+                    left = left.checked_sub(1).ok_or_else(|| self.too_many(physical))?;
+                    places.push(row);
+                    numbers.push(number);
+                    if places.len() == size {
+                        each(rows.copies(&places, std::mem::take(&mut numbers)))?;
+                        places.clear();
+                    }
+                }
+            }
+            each(rows.copies(&places, numbers))
+        })
+    }
+
+    fn too_many(&self, physical: &Physical) -> Error {
+        let what = format!(
+            "a join has more than {} rows, the most that `max_join_rows` allows",
+            physical.rows
+        );
+        Error::rows(&self.names(physical), what)
+    }
+
     fn failed(&self, physical: &Physical) -> Error {
         Error::rows(
             &self.names(physical),
@@ -249,7 +287,9 @@ pub(crate) fn tables(physical: &Physical, each: &mut impl FnMut(usize)) {
         Step::Scan { table, .. } => each(*table),
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => tables(input, each),
         Step::Group { input, .. } | Step::Verify { input, .. } => tables(input, each),
-        Step::First { input, .. } | Step::Window { input, .. } => tables(input, each),
+        Step::First { input, .. } | Step::Window { input, .. } | Step::Repeat { input, .. } => {
+            tables(input, each)
+        }
         Step::Union(inputs) => inputs.iter().for_each(|input| tables(input, each)),
         Step::Paired(parts) => parts.iter().for_each(|part| tables(&part.input, each)),
         Step::Join(join) => {

@@ -5,7 +5,7 @@ use super::combine::slots;
 use super::planner::Planner;
 use crate::error::Result;
 use crate::expr::Expr;
-use crate::relation::{Aggregate, Function, Operation, Relation};
+use crate::relation::{Aggregate, Function, Info, Operation, Relation};
 
 impl Planner<'_> {
     /// The same groups made of groups of the second table; nothing if it need not or cannot be so.
@@ -63,11 +63,27 @@ impl Planner<'_> {
             });
         let joined = (**left).clone().left_join(groups, on, input.at);
         let groups = joined.grouped(keys.clone(), aggregates.collect(), 0);
-        Ok(Some(Relation {
-            columns: relation.columns.clone(),
+        // Without keys there is a group though no row is in it, and a sum of no counts is null.
+        let info = |(info, own): (&Info, &Info)| Info {
+            nullable: own.nullable,
+            ..info.clone()
+        };
+        let groups = Relation {
+            columns: relation.columns.iter().zip(&groups.columns).map(info).collect(),
             at: relation.at,
             ..groups
-        }))
+        };
+        let told = groups.all().into_iter().zip(&relation.columns);
+        let told = told.map(|(column, info)| {
+            let none = Expr::number(0, 0).into_kind(info.kind);
+            let column = match info.nullable {
+                true => column,
+                false => column.with_default(none),
+            };
+            (info.name.clone(), column)
+        });
+        let told = told.collect();
+        Ok(Some(groups.project(told)))
     }
 
     /// Groups of the second table by what it is joined by, with what is made of each; its columns come after `count` others.

@@ -108,7 +108,7 @@ impl Sources {
                 true => self.add(input, column),
                 false => self.is_aggregate = true,
             },
-            Step::Window { input, .. } => match column < input.columns.len() {
+            Step::Window { input, .. } | Step::Repeat { input, .. } => match column < input.columns.len() {
                 true => self.add(input, column),
                 false => self.is_aggregate = true,
             },

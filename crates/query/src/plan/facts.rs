@@ -151,6 +151,14 @@ impl Facts {
         facts
     }
 
+    /// Of rows that come several times, each with a number behind its columns.
+    pub(super) fn of_copies(&self) -> Facts {
+        let mut facts = self.clone();
+        facts.at_most.clear();
+        facts.distinct.push(None);
+        facts
+    }
+
     /// Of groups by the first `keys` columns; what is made of each comes after these.
     pub(super) fn of_groups(&self, keys: usize, distinct: Vec<Option<u64>>, verified: bool) -> Facts {
         let of_keys = |of: &[usize]| of.iter().all(|&column| column < keys);

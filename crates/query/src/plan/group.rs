@@ -78,7 +78,7 @@ fn by_independent(input: Physical, keys: usize, functions: &[Function]) -> Physi
 
 /// The groups that a party makes of its own rows, of which it is verified that rows could give them: without that, it could add groups that cancel
 /// those of others, or make small groups seem large.
-fn own_groups(
+pub(super) fn own_groups(
     part: Physical,
     keys: usize,
     (functions, moments): (&[Function], &Moments),

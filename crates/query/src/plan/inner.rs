@@ -82,6 +82,7 @@ impl Planner<'_> {
             work: self.work,
             at: relation.at,
             in_orders: self.schema.parties == 3,
+            most: self.schema.max_join_rows,
         };
         let joined = joined(&join, parts)?;
         let places = joined.places;

@@ -10,6 +10,7 @@ mod group;
 mod inner;
 mod late;
 mod left;
+mod many;
 mod moments;
 mod order;
 mod paired;

@@ -2,6 +2,7 @@
 
 use super::atoms::Placed;
 use super::combine::{join, slots};
+use super::many::ManyToMany;
 use super::physical::{Join, Physical};
 use crate::error::{Error, Place, Result};
 use crate::expr::Expr;
@@ -34,6 +35,8 @@ pub(super) struct Joining<'a> {
     pub(super) at: Option<Place>,
     /// Whether rows are sorted in secret orders, as three parties do, and not by networks.
     pub(super) in_orders: bool,
+    /// The most rows of a join in which a key may come several times on both sides.
+    pub(super) most: Option<usize>,
 }
 
 impl Joining<'_> {
@@ -89,32 +92,60 @@ impl Joining<'_> {
         if probe_keys.is_empty() && lookup.physical.rows != 1 {
             return None;
         }
-        let slots = slots(&lookup.physical, &lookup_keys)?;
-        let sides = (&probe.physical, &lookup.physical);
-        let cost = cost(sides, (&probe_keys, &lookup_keys), slots, self.in_orders);
+        let keys = (&probe_keys[..], &lookup_keys[..]);
+        let (physical, cost) = match slots(&lookup.physical, &lookup_keys) {
+            Some(slots) => self.slotted(probe, lookup, keys, slots)?,
+            None => self.many(probe, lookup, keys)?,
+        };
         let shift = probe.physical.columns.len();
         let moved = lookup
             .places
             .iter()
             .map(|(place, expr)| (place + shift, expr.clone()));
         let places = probe.places.iter().cloned().chain(moved).collect();
-        let physical = join(
+        Some(Joined {
+            physical,
+            inputs: [&probe.inputs[..], &lookup.inputs].concat(),
+            places,
+            cost: probe.cost + lookup.cost + cost,
+        })
+    }
+
+    /// Both joined by these keys, each of which comes so often in `lookup`, and what that takes.
+    fn slotted(
+        &self,
+        probe: &Joined,
+        lookup: &Joined,
+        keys: (&[usize], &[usize]),
+        slots: usize,
+    ) -> Option<(Physical, f64)> {
+        let (probe, lookup) = (&probe.physical, &lookup.physical);
+        let takes = cost((probe, lookup), keys, slots, self.in_orders);
+        let joined = join(
             Join {
-                probe: probe.physical.clone(),
-                lookup: lookup.physical.clone(),
-                probe_keys,
-                lookup_keys,
+                probe: probe.clone(),
+                lookup: lookup.clone(),
+                probe_keys: keys.0.to_vec(),
+                lookup_keys: keys.1.to_vec(),
                 slots,
                 outer: false,
             },
             self.at,
         );
-        Some(Joined {
-            physical: physical.ok()?,
-            inputs: [&probe.inputs[..], &lookup.inputs].concat(),
-            places,
-            cost: probe.cost + lookup.cost + cost,
-        })
+        Some((joined.ok()?, takes))
+    }
+
+    /// The same where a key may come often on both sides.
+    fn many(&self, probe: &Joined, lookup: &Joined, keys: (&[usize], &[usize])) -> Option<(Physical, f64)> {
+        let join = ManyToMany {
+            probe: &probe.physical,
+            lookup: &lookup.physical,
+            probe_keys: keys.0.to_vec(),
+            lookup_keys: keys.1.to_vec(),
+            most: self.most?,
+            at: self.at,
+        };
+        join.joined(self.in_orders).ok()
     }
 
     /// All parts joined, each of them looked up by those before it.
@@ -144,7 +175,8 @@ impl Joining<'_> {
 
     fn cannot(&self) -> Error {
         let what = "these tables cannot be joined: each join needs columns of both tables to be equal, and the job must say how often a key occurs in one of \
-                    them; add `unique` (or `at_most`) for the column that they are joined by";
+                    them: add `unique` (or `at_most`) for the column that they are joined by. If it comes several times in both, the job must say how many rows the join may \
+                    have: add `max_join_rows` beside `query`";
         Error::query(self.at, what)
     }
 

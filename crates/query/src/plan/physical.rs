@@ -59,6 +59,11 @@ pub(crate) enum Step {
         input: Box<Physical>,
         window: Windowed,
     },
+    /// Each row as often as a column says, which of its copies it is behind its own columns.
+    Repeat {
+        input: Box<Physical>,
+        count: usize,
+    },
     /// Sees that these conditions hold for all rows, and that a column adds up to `most` at the most.
     Verify {
         input: Box<Physical>,
@@ -133,7 +138,9 @@ impl Physical {
             Step::Filter(input, _) | Step::Share(input, _) => input.constant(column),
             Step::First { input, .. } | Step::Verify { input, .. } => input.constant(column),
             Step::Group { input, keys, .. } if column < *keys => input.constant(column),
-            Step::Window { input, .. } if column < input.columns.len() => input.constant(column),
+            Step::Window { input, .. } | Step::Repeat { input, .. } if column < input.columns.len() => {
+                input.constant(column)
+            }
             Step::Join(join) => match column.checked_sub(join.probe.columns.len()) {
                 None => join.probe.constant(column),
                 Some(column) if !join.outer => join.lookup.constant(column),
@@ -166,7 +173,9 @@ impl Physical {
             Step::Scan { .. } => Vec::new(),
             Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => vec![input],
             Step::Verify { input, .. } | Step::Group { input, .. } => vec![input],
-            Step::First { input, .. } | Step::Window { input, .. } => vec![input],
+            Step::First { input, .. } | Step::Window { input, .. } | Step::Repeat { input, .. } => {
+                vec![input]
+            }
             Step::Union(inputs) => inputs.iter().collect(),
             Step::Paired(parts) => parts.iter().map(|part| &part.input).collect(),
             Step::Join(join) => vec![&join.probe, &join.lookup],
@@ -216,6 +225,10 @@ impl Physical {
             Step::Union(inputs) => (0, inputs.iter().collect()),
             Step::Group { input, .. } | Step::First { input, .. } | Step::Window { input, .. } => {
                 (sorts(input.rows, input.width()), vec![&**input])
+            }
+            Step::Repeat { input, .. } => {
+                let rows = input.rows.saturating_add(self.rows);
+                (sorts(rows, input.width()), vec![&**input])
             }
             Step::Join(join) => {
                 let rows = join

@@ -9,7 +9,7 @@ use super::planner::Planner;
 use crate::error::Result;
 use crate::expr::{Expr, Node};
 use crate::relation::{Function, Order, Relation};
-use crate::window::{Made, Window, WindowColumn};
+use crate::window::{Made, Reach, Window, WindowColumn};
 
 /// From here on the columns of an expression are those that a window adds.
 const ADDED: usize = 1 << 24;
@@ -185,6 +185,20 @@ impl Windowed {
         }
         self
     }
+}
+
+/// The rows of `input` in the order of these columns, and behind their own columns their numbers, from 1 on.
+pub(super) fn numbered(input: Physical, by: &[usize]) -> Physical {
+    let window = Windowed {
+        order: by.iter().copied().map(ascending).collect(),
+        partition: 0,
+        peers: by.len(),
+        made: vec![(Made::Total(Function::Rows, Reach::Row), None)],
+    };
+    // It does not matter which of several rows with equal keys comes first.
+    let mut rows = added(window.over(&input, false), input);
+    rows.facts.at_most.push((vec![rows.columns.len() - 1], 1));
+    rows
 }
 
 /// The rows of `input` with what is made of them.

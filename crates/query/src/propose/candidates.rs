@@ -206,7 +206,7 @@ impl Found {
                     expr.columns(&mut |column| self.add_alike(origins(input, column)));
                 }
             }
-            Step::Scan { .. } | Step::Paired(_) | Step::Union(_) | Step::Share(..) => {}
+            Step::Scan { .. } | Step::Paired(_) | Step::Union(_) | Step::Share(..) | Step::Repeat { .. } => {}
         }
     }
 
@@ -269,8 +269,10 @@ fn origins(steps: &Physical, column: usize) -> Vec<Origin> {
             None | Some(Function::Least | Function::Greatest | Function::Same) => origins(input, column),
             Some(Function::Rows | Function::Count | Function::Sum) => Vec::new(),
         },
-        Step::Window { input, .. } if column < input.columns.len() => origins(input, column),
-        Step::Window { .. } => Vec::new(),
+        Step::Window { input, .. } | Step::Repeat { input, .. } if column < input.columns.len() => {
+            origins(input, column)
+        }
+        Step::Window { .. } | Step::Repeat { .. } => Vec::new(),
         Step::Union(inputs) => inputs.iter().flat_map(|input| origins(input, column)).collect(),
         Step::Join(join) => match column.checked_sub(join.probe.columns.len()) {
             None => origins(&join.probe, column),

@@ -95,6 +95,10 @@ impl<'a> Executor<'a> {
                 let rows = self.rows(input);
                 self.windowed(rows, input, window, physical)
             }
+            Step::Repeat { input, count } => {
+                let rows = self.rows(input);
+                self.repeated(rows, *count, physical)
+            }
             _ => {
                 let source = self.source_of(physical, step);
                 self.all(source)
@@ -210,6 +214,26 @@ impl<'a> Executor<'a> {
             columns,
             live: joined(parts.into_iter().map(|part| part.live).collect()),
             count: counts.iter().sum(),
+        }
+    }
+
+    /// Each row as often as its column `count` says, and which of its copies it is.
+    fn repeated(&mut self, rows: Rows, count: usize, physical: &Physical) -> Rows {
+        let counts = rows.columns[count].or_zero().where_chosen(&rows.live);
+        let (packed, layouts) = (rows.packed(), rows.layouts());
+        let counts = counts.filling(rows.count);
+        drop(rows);
+        let copies = packed.copied(&counts, physical.rows);
+        self.limited(&copies.total, physical.rows);
+        let mut rows = Rows::of_packed(&copies.records, &layouts);
+        let width = physical.columns[layouts.len()].kind.width();
+        rows.columns.push(Cell {
+            value: copies.number.resized(width, false),
+            null: None,
+        });
+        Rows {
+            live: copies.there,
+            ..rows
         }
     }
 

@@ -106,7 +106,11 @@ impl<'a> Executor<'a> {
                 lookup: self.rows(&join.lookup),
                 outer: join.outer,
             },
-            Step::Join(_) | Step::Group { .. } | Step::First { .. } | Step::Window { .. } => Origin::Whole {
+            Step::Join(_)
+            | Step::Group { .. }
+            | Step::First { .. }
+            | Step::Window { .. }
+            | Step::Repeat { .. } => Origin::Whole {
                 rows: self.rows_of(physical, step),
                 taken: 0,
             },
@@ -229,7 +233,7 @@ impl<'a> Executor<'a> {
     }
 
     /// It is a failure if there are more rows than `most`.
-    fn limited(&mut self, total: &Bits, most: usize) {
+    pub(super) fn limited(&mut self, total: &Bits, most: usize) {
         let width = total.width().max(64);
         let most = number(self.session, width, most as i128);
         self.failures.push(most.less(&total.resized(width, false), false));

@@ -334,7 +334,9 @@ pub(crate) fn uploads<'a>(
         }
         Step::Project(input, _) | Step::Filter(input, _) => uploads(input, each),
         Step::Group { input, .. } | Step::Verify { input, .. } => uploads(input, each),
-        Step::First { input, .. } | Step::Window { input, .. } => uploads(input, each),
+        Step::First { input, .. } | Step::Window { input, .. } | Step::Repeat { input, .. } => {
+            uploads(input, each)
+        }
         Step::Union(inputs) => inputs.iter().try_for_each(|input| match input.owner {
             None => uploads(input, each),
             Some(_) => each(&Upload {

@@ -46,6 +46,7 @@ fn told_of(columns: &str, nullable: bool, change: impl Fn(&mut BitMatrix) + Sync
             count: Count::AtMost(10),
             min_group: 0,
         },
+        max_join_rows: None,
         secret_only: false,
     };
     let sql =

@@ -37,6 +37,7 @@ fn rows_are_kept_in_the_bytes_that_they_need() {
             count: Count::AtMost(1),
             min_group: 0,
         },
+        max_join_rows: None,
         secret_only: false,
     };
     let sql =

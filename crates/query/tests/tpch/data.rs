@@ -103,6 +103,7 @@ impl Tpch {
                     count: Count::AtMost(200),
                     min_group: 0,
                 },
+                max_join_rows: None,
                 secret_only: false,
             },
             tables: Vec::new(),

@@ -124,6 +124,94 @@ fn many_to_many() {
 }
 
 /// Keys of thousands of bits.
+/// Counts of no rows are 0, though they are added up of other counts.
+#[test]
+fn nothing_is_counted() {
+    let world = World::new(2)
+        .table(0, "a", "k u8", "")
+        .table(1, "b", "k u8, y u8", "1 2 | 1 3");
+    world.answers(&[
+        (
+            "select count(*), count(y), sum(y) from a left join b using (k)",
+            "0 0 null",
+        ),
+        ("select count(*) + 1 from a left join b using (k)", "1"),
+    ]);
+}
+
+/// Keys that come several times on both sides, of which nothing is promised.
+#[test]
+fn keys_that_come_often() {
+    let mut world = World::new(3)
+        .table(
+            0,
+            "a",
+            "k i16, x char(2)",
+            "1 p | 2 q | 2 r | 3 s | null t | -6 u | 2 v",
+        )
+        .table(
+            1,
+            "b",
+            "k i32, y char(2)",
+            "2 m | 2 n | 1 o | 1 p | null w | 5 z | -6 e",
+        )
+        .table(2, "c", "k i8, z u8", "2 1 | 2 2 | 1 3 | -6 4 | 7 5")
+        .table(0, "d", "k i16, w u8", "2 7 | 2 8 | 3 9");
+    let refused = world.ask("select x, y from a join b using (k)");
+    assert!(refused.contains("add `max_join_rows`"), "{refused}");
+    let refused = world.ask("select x, y from a left join b using (k)");
+    assert!(refused.contains("`max_join_rows`"), "{refused}");
+    world.schema.max_join_rows = Some(20);
+    let cases = [
+        (
+            "select k, x, y from a join b using (k)",
+            "-6 u e | 1 p o | 1 p p | 2 q m | 2 q n | 2 r m | 2 r n | 2 v m | 2 v n",
+        ),
+        (
+            "select x, y from a left join b using (k)",
+            "p o | p p | q m | q n | r m | r n | s null | t null | u e | v m | v n",
+        ),
+        (
+            "select x, y from a full join b on a.k = b.k where a.k < 2 or a.k is null",
+            "null w | null z | p o | p p | t null | u e",
+        ),
+        (
+            "select k, count(*), sum(z) from a join c using (k) group by k",
+            "-6 1 4 | 1 1 3 | 2 6 9",
+        ),
+        (
+            "select x, w from a join d using (k)",
+            "q 7 | q 8 | r 7 | r 8 | s 9 | v 7 | v 8",
+        ),
+        (
+            "select y, z, count(*) from a join b using (k) join c using (k) where x > 'q' group by y, z",
+            "e 4 1 | m 1 2 | m 2 2 | n 1 2 | n 2 2",
+        ),
+        ("select x, y from a join b on a.k = b.k and a.x = b.y", "p p"),
+        (
+            "select one.x, two.x from a one join a two using (k) where one.x < two.x",
+            "q r | q v | r v",
+        ),
+    ];
+    world.answers(&cases);
+    world.schema.secret_only = true;
+    world.answers(&cases);
+    world.schema.max_join_rows = Some(8);
+    for secret_only in [true, false] {
+        world.schema.secret_only = secret_only;
+        assert_eq!(world.ask("select x, y from a join b using (k)"), "no answer");
+    }
+    world.schema.max_join_rows = Some(6);
+    let own = world.ask("select x, w from a join d using (k)");
+    assert!(
+        own.contains("more than 6 rows, the most that `max_join_rows` allows"),
+        "{own}"
+    );
+    world.schema.max_join_rows = Some(0);
+    let wrong = world.ask("select x, y from a join b using (k)");
+    assert!(wrong.contains("`max_join_rows` is 1 to"), "{wrong}");
+}
+
 #[test]
 fn long_text() {
     let [one, other, third] = ["a", "b", "c"].map(|letter| letter.repeat(250));

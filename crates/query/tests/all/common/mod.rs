@@ -41,6 +41,7 @@ impl World {
                     count: Count::AtMost(100),
                     min_group: 0,
                 },
+                max_join_rows: None,
                 secret_only: false,
             },
             tables: Vec::new(),

@@ -61,7 +61,8 @@ impl Queries<'_> {
                 on[0] += &format!(" and {} = {}", x.sql.ours, y.sql.ours);
                 on[1] += &format!(" and {} = {}", x.sql.lite, y.sql.lite);
             }
-            let left = next.looks_up(&y) && self.random.chance(35);
+            let often = self.world.schema.max_join_rows.is_some();
+            let left = (often || next.looks_up(&y)) && self.random.chance(35);
             if self.random.chance(15) {
                 let own: Vec<Sql> = next.columns.iter().map(|column| column.sql.clone()).collect();
                 let more = self.over(&own).condition(1);
@@ -180,7 +181,7 @@ impl Queries<'_> {
 
     /// Two columns that a join can be by.
     fn edge(&mut self, one: &Part, other: &Part) -> Option<(Column, Column)> {
-        let careless = self.random.chance(2);
+        let careless = self.random.chance(2) || self.world.schema.max_join_rows.is_some();
         self.pair(one, other, |x, y| {
             careless || one.looks_up(x) || other.looks_up(y)
         })

@@ -151,6 +151,7 @@ pub(crate) fn world(random: &mut Random) -> World {
                 count: random.pick(&[Count::AtMost(1000), Count::AtMost(1000), Count::Revealed]),
                 min_group: random.pick(&[0, 0, 0, 0, 0, 0, 1, 2, 3]),
             },
+            max_join_rows: None,
             secret_only: false,
         },
         tables: Vec::new(),

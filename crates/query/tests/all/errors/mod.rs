@@ -3,6 +3,7 @@
 mod declared;
 mod limits;
 mod mangled;
+mod often;
 mod promises;
 mod stack;
 

@@ -27,7 +27,7 @@ fn unchecked(world: &World, sql: &str) -> Outcome {
 }
 
 /// The outcome where party 1 changes the bits that it gives: one below the other, in a column for each row. Rows go through networks.
-fn changed(world: &World, sql: &str, change: impl Fn(&mut BitMatrix) + Sync) -> Outcome {
+pub(super) fn changed(world: &World, sql: &str, change: impl Fn(&mut BitMatrix) + Sync) -> Outcome {
     changed_by(true, world, sql, change)
 }
 
@@ -48,7 +48,7 @@ fn changed_by(
 }
 
 /// The bits of a number from a place on.
-fn put(bits: &mut BitMatrix, row: usize, from: usize, width: usize, number: usize) {
+pub(super) fn put(bits: &mut BitMatrix, row: usize, from: usize, width: usize, number: usize) {
     (0..width).for_each(|at| bits.set(from + at, row, number >> at & 1 == 1));
 }
 

@@ -1,0 +1,158 @@
+//! Joins in which a key may come several times on both sides.
+
+use std::sync::Arc;
+
+use super::combine::join;
+use super::group::{grouped_by, own_groups};
+use super::moments::Moments;
+use super::order::cost;
+use super::physical::{Column, Join, Physical, Step};
+use super::window::numbered;
+use crate::error::{Place, Result};
+use crate::expr::{Arithmetic, Comparison, Expr, ValueKind};
+use crate::relation::Function;
+
+/// A join of these sides by these keys, of at most so many rows.
+pub(super) struct ManyToMany<'a> {
+    pub(super) probe: &'a Physical,
+    pub(super) lookup: &'a Physical,
+    pub(super) probe_keys: Vec<usize>,
+    pub(super) lookup_keys: Vec<usize>,
+    pub(super) most: usize,
+    pub(super) at: Option<Place>,
+}
+
+impl ManyToMany<'_> {
+    /// Each row of `probe` with those of `lookup` that have its keys, the columns of both, and about how many ANDs that takes; more rows than `most` are a failure.
+    ///
+    /// The rows of `lookup` are numbered in the order of their keys. Each row of `probe` looks up how many have its keys, and the first of their numbers. It comes as
+    /// often as that, each time with the next number, and looks up the row with that number. The owner of `lookup` may give others the second time. So what is
+    /// found must have the keys: all that it can do is as if it had given fewer rows with these.
+    pub(super) fn joined(self, in_orders: bool) -> Result<(Physical, f64)> {
+        let (probe, lookup) = (self.probe, self.lookup);
+        let (probe_width, lookup_width) = (probe.columns.len(), lookup.columns.len());
+        let rows = numbered(lookup.clone(), &self.lookup_keys);
+        let counted = self.counted(&rows)?;
+        let own_keys: Vec<usize> = (0..self.lookup_keys.len()).collect();
+        let keys = (&self.probe_keys[..], &own_keys[..]);
+        let mut takes = cost((probe, &counted), keys, 1, in_orders);
+        let found = join(
+            Join {
+                probe: probe.clone(),
+                lookup: counted,
+                probe_keys: self.probe_keys.clone(),
+                lookup_keys: own_keys.clone(),
+                slots: 1,
+                outer: false,
+            },
+            self.at,
+        )?;
+        let all = found.all();
+        let count = probe_width + own_keys.len();
+        let told = all[..probe_width].iter().chain(&all[count..]).cloned();
+        let copies = repeated(found.project(told.collect()), probe_width, self.most);
+        if copies.owner.is_none() {
+            takes += of_copies(&copies);
+        }
+        let all = copies.all();
+        let next = Expr::arithmetic(
+            Arithmetic::Add,
+            all[probe_width + 1].clone(),
+            all[probe_width + 2].clone(),
+        );
+        let kind = next.kind;
+        let copies = copies.project(all[..probe_width].iter().cloned().chain([next]).collect());
+        let rows = {
+            let mut all = rows.all();
+            all[lookup_width] = all[lookup_width].clone().into_kind(kind);
+            rows.project(all)
+        };
+        takes += cost((&copies, &rows), (&[probe_width], &[lookup_width]), 1, in_orders);
+        let is_given = rows.owner.is_some() && rows.owner != copies.owner;
+        let both = join(
+            Join {
+                probe: copies,
+                lookup: rows,
+                probe_keys: vec![probe_width],
+                lookup_keys: vec![lookup_width],
+                slots: 1,
+                outer: false,
+            },
+            self.at,
+        )?;
+        Ok((self.told(both, is_given), takes))
+    }
+
+    /// Of the keys of numbered rows, how many rows have each, and the least of their numbers.
+    fn counted(&self, rows: &Physical) -> Result<Physical> {
+        let all = rows.all();
+        let keys = self.lookup_keys.iter().map(|&key| all[key].clone());
+        let made = [Expr::bool(true), all[all.len() - 1].clone()];
+        let keyed = rows.clone().project(keys.chain(made).collect());
+        let functions = [Function::Rows, Function::Least];
+        let made = (&functions[..], &Moments::of(&[]));
+        match rows.owner {
+            Some(_) if rows.owner != self.probe.owner => {
+                Ok(own_groups(keyed, self.lookup_keys.len(), made, true))
+            }
+            _ => grouped_by(keyed, self.lookup_keys.len(), made, true, self.at),
+        }
+    }
+
+    /// The columns of both sides. If the rows that were found are as an owner gave them, only those count that have the keys.
+    fn told(&self, both: Physical, is_given: bool) -> Physical {
+        let probe_width = self.probe.columns.len();
+        let all = both.all();
+        let of_lookup = &all[probe_width + 1..all.len() - 1];
+        let pairs = || self.probe_keys.iter().zip(&self.lookup_keys);
+        let same = pairs().filter_map(|(&probe, &lookup)| {
+            Expr::compare(Comparison::Equal, all[probe].clone(), of_lookup[lookup].clone())
+        });
+        let both = match Expr::all(same.collect()) {
+            Some(same) if is_given => both.filter(same),
+            _ => both,
+        };
+        let told = all[..probe_width].iter().chain(of_lookup).cloned();
+        let mut both = both.project(told.collect());
+        let secretly = both.owner.is_none();
+        for (&probe, &lookup) in pairs() {
+            both.facts.depend(vec![probe], [probe_width + lookup], secretly);
+            both.facts.depend(vec![probe_width + lookup], [probe], secretly);
+        }
+        both
+    }
+}
+
+/// Each row as often as its column `count` says, at most `most` in all, and behind its columns which of its copies it is.
+fn repeated(input: Physical, count: usize, most: usize) -> Physical {
+    let times = match input.columns[count].kind.range() {
+        Some((_, times)) => times.clamp(1, most as i128),
+        None => most as i128,
+    };
+    let number = Column {
+        kind: ValueKind::Number {
+            least: 0,
+            most: times - 1,
+            scale: 0,
+        },
+        nullable: false,
+    };
+    Physical {
+        columns: input.columns.iter().copied().chain([number]).collect(),
+        rows: most,
+        owner: input.owner,
+        facts: input.facts.of_copies(),
+        step: Arc::new(Step::Repeat {
+            input: Box::new(input),
+            count,
+        }),
+    }
+}
+
+/// About how many ANDs it takes to repeat rows: they are merged with the places of their copies, and filled in.
+fn of_copies(copies: &Physical) -> f64 {
+    let input: usize = copies.inputs().into_iter().map(|input| input.rows).sum();
+    let all = (input + copies.rows) as f64;
+    let levels = all.log2().max(1.0);
+    all * (1.5 * levels * levels + 3.0 * copies.width() as f64 + 100.0)
+}

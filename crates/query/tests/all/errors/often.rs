@@ -1,0 +1,72 @@
+//! Joins of keys that come often on both sides, and an owner that lies of them.
+
+use cenote_primitives::BitMatrix;
+
+use super::promises::{changed, put};
+use crate::common::{Outcome, World, rows};
+
+/// Keys that come several times on both sides: party 1 gives how many rows have each, and the rows, of which it can only leave out what it could have left
+/// out from the start.
+#[test]
+fn keys_that_come_often() {
+    let mut world = World::new(2)
+        .table(
+            0,
+            "a",
+            "k u8 not null, x u8 not null",
+            "1 10 | 1 11 | 2 12 | 3 13",
+        )
+        .table(
+            1,
+            "b",
+            "k u8 not null, y u8 not null",
+            "1 20 | 1 21 | 2 22 | 2 23",
+        );
+    world.schema.max_join_rows = Some(7);
+    let sql = "select x, y from a join b using (k)";
+    let honest = "10 20 | 10 21 | 11 20 | 11 21 | 12 22 | 12 23";
+    assert_eq!(world.ask(sql), honest);
+    // Whether there is a group, its key, how many rows it has, and the first of their numbers.
+    let groups = |change: &(dyn Fn(&mut BitMatrix) + Sync)| {
+        changed(&world, sql, |bits| {
+            if bits.rows() == 1 + 8 + 3 + 3 {
+                change(bits)
+            }
+        })
+    };
+    // Whether there is a row, its value, its key and its number.
+    let rows_of = |change: &(dyn Fn(&mut BitMatrix) + Sync)| {
+        changed(&world, sql, |bits| {
+            if bits.rows() == 1 + 8 + 8 + 4 {
+                change(bits)
+            }
+        })
+    };
+    let told = |outcome| match outcome {
+        Outcome::Answer(table) => rows(&table),
+        other => format!("{other:?}"),
+    };
+    assert_eq!(told(groups(&|_| ())), honest);
+    assert_eq!(told(rows_of(&|_| ())), honest);
+    // Fewer rows of a key, and none.
+    assert_eq!(
+        told(groups(&|bits| put(bits, 0, 9, 3, 1))),
+        "10 20 | 11 20 | 12 22 | 12 23"
+    );
+    assert_eq!(told(groups(&|bits| put(bits, 0, 0, 1, 0))), "12 22 | 12 23");
+    // Rows of other keys are not shown for a key, whatever it says.
+    assert_eq!(told(groups(&|bits| put(bits, 0, 12, 3, 3))), "12 22 | 12 23");
+    assert_eq!(
+        told(groups(&|bits| put(bits, 1, 12, 3, 1))),
+        "10 20 | 10 21 | 11 20 | 11 21"
+    );
+    assert_eq!(
+        told(rows_of(&|bits| put(bits, 0, 9, 8, 2))),
+        "10 21 | 11 21 | 12 22 | 12 23"
+    );
+    // A key twice, more rows than there may be, groups of none, and a number twice.
+    assert_eq!(groups(&|bits| put(bits, 1, 1, 8, 1)), Outcome::NoAnswer);
+    assert_eq!(groups(&|bits| put(bits, 1, 9, 3, 5)), Outcome::NoAnswer);
+    assert_eq!(groups(&|bits| put(bits, 1, 9, 3, 0)), Outcome::NoAnswer);
+    assert_eq!(rows_of(&|bits| put(bits, 1, 17, 4, 1)), Outcome::NoAnswer);
+}
