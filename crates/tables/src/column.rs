@@ -15,12 +15,20 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    pub(crate) fn new(field: &Field) -> Self {
+    /// A column that will have so many rows at most. Room is made for all of them at once, of which only what is written to takes memory: a column that grew
+    /// would leave twice as much behind.
+    pub(crate) fn new(field: &Field, max_rows: usize) -> Self {
+        let mut values = Values::none(field.kind);
+        match &mut values {
+            Values::Numbers(numbers) => numbers.make_room(max_rows),
+            // Without room for all it grows.
+            Values::Text(width, bytes) => drop(bytes.try_reserve_exact(max_rows.saturating_mul(*width))),
+        }
         Builder {
             kind: field.kind,
             nullable: field.nullable,
             range: field.kind.range().unwrap_or_default(),
-            values: Values::none(field.kind),
+            values,
             nulls: None,
             rows: 0,
         }

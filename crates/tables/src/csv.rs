@@ -34,7 +34,7 @@ pub(crate) fn read(source: impl Read, fields: &[Field], max_rows: usize) -> Resu
     if header.len() == 1 {
         records.take_blank_lines();
     }
-    let mut columns: Vec<Builder> = fields.iter().map(Builder::new).collect();
+    let mut columns: Vec<Builder> = fields.iter().map(|field| Builder::new(field, max_rows)).collect();
     let mut rows = 0;
     while let Some(record) = records.next().map_err(broken(Some(rows + 1)))? {
         let row = rows + 1;

@@ -130,6 +130,11 @@ impl Numbers {
         any!(&self.0, numbers => each(numbers))
     }
 
+    /// Makes room for so many, if there is any.
+    pub(crate) fn make_room(&mut self, rows: usize) {
+        any!(&mut self.0, numbers => drop(numbers.try_reserve_exact(rows)));
+    }
+
     pub(crate) fn shrink_to_fit(&mut self) {
         any!(&mut self.0, numbers => numbers.shrink_to_fit());
     }

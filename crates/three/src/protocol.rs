@@ -106,6 +106,10 @@ impl Three {
 /// hundreds at most.
 const FIELD_SECURITY: u32 = 50;
 
+/// What a worker may take for triples, if parameters can be found that take no more: so many bytes, or half a bit for each gate of a session of many.
+const MEMORY: u64 = 64 << 20;
+const MEMORY_OF_BLOCK: u64 = BLOCK_BITS as u64 / 16;
+
 fn variant(name: &str) -> Option<Variant> {
     Variant::ALL.into_iter().find(|variant| variant.name() == name)
 }
@@ -177,7 +181,8 @@ impl Protocol for Three {
     /// With buckets of two sizes where they are cheaper.
     ///
     /// On demand, every worker draws from a batch that the gates do not use up, and batches cannot be small: a job of few gates
-    /// needs less of the baseline. What is not known to be small is done on demand.
+    /// needs less of the baseline. What is not known to be small is done on demand. Buckets of two save up to 30 % of what is
+    /// sent, but take 830 MB at the usual security, so they are for sessions of many gates.
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Parameters, String> {
         let blocks = Self::and_blocks(demand);
         let workload = Workload {
@@ -187,7 +192,15 @@ impl Protocol for Three {
             mixed: true,
             ..Workload::default()
         };
-        let search = |variant| search(variant, &workload).map_err(|refusal| refusal.to_string());
+        let limited = Workload {
+            memory_limit: Some(MEMORY.max(blocks.saturating_mul(MEMORY_OF_BLOCK))),
+            ..workload.clone()
+        };
+        let search = |variant| {
+            search(variant, &limited)
+                .or_else(|_| search(variant, &workload))
+                .map_err(|refusal| refusal.to_string())
+        };
         if let Some(variant) = self.variant {
             return search(variant);
         }
@@ -434,6 +447,26 @@ mod tests {
         assert!(one.job_cost(1).blocks_sent <= 300 && one.error().meets(40));
         for unknown in [Demand::new(), Demand::new().and_gates(1)] {
             assert_eq!(chosen(three, unknown).variant(), Variant::OnDemand);
+        }
+    }
+
+    /// Only sessions of many gates take much memory for triples. What cannot be had for less is had for more.
+    #[test]
+    fn few_gates_take_little_memory() {
+        let chosen = |three: Three, gates: u64| three.prepare(&Demand::new().and_gates(gates)).unwrap();
+        let bytes = |parameters: &Parameters| parameters.memory_bytes(BLOCK_BITS as u32);
+        for gates in [1, 1_000_000, 1 << 30, 10_000_000_000] {
+            assert!(bytes(&chosen(Three::default(), gates)) < MEMORY, "{gates}");
+        }
+        let large = chosen(Three::default(), 100_000_000_000);
+        assert!(large.b() == 2 && bytes(&large) > 500_000_000);
+        for variant in Variant::ALL {
+            let three = Three {
+                variant: Some(variant),
+                security: 128,
+                ..Three::default()
+            };
+            assert!(chosen(three, 1).error().meets(128), "{variant:?}");
         }
     }
 }

@@ -142,7 +142,9 @@ impl Joining<'_> {
             lookup: &lookup.physical,
             probe_keys: keys.0.to_vec(),
             lookup_keys: keys.1.to_vec(),
-            most: self.most?,
+            most: self
+                .most?
+                .min(probe.physical.rows.saturating_mul(lookup.physical.rows)),
             at: self.at,
         };
         join.joined(self.in_orders).ok()

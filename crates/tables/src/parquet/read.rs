@@ -60,7 +60,7 @@ pub(crate) fn read(file: &File, fields: &[Field], max_rows: usize) -> Result<Tab
     let rows = rows(&footer, max_rows)?;
     let mut columns = Vec::with_capacity(fields.len());
     for (field, (leaf, name, fit)) in fields.iter().zip(leaves) {
-        let mut column = Builder::new(field);
+        let mut column = Builder::new(field, rows);
         for group in footer.row_groups() {
             let before = column.rows();
             let read = guarded(PAGE, || {
