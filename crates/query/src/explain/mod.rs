@@ -342,8 +342,12 @@ fn groups(input: &Physical, keys: usize, functions: &[Function], grouped: bool, 
             function => function.told(of),
         })
         .collect();
+    let in_order = input
+        .in_order_of_groups(keys, functions)
+        .is_some_and(|order| order.len() == keys);
     let keys = names[..keys].join(", ");
     match (grouped, made.len()) {
+        (true, _) if in_order => format!("group by {keys}, in whose order rows come: {}", made.join(", ")),
         (true, 0) => format!("each {keys} once"),
         (true, _) => format!("group by {keys}: {}", made.join(", ")),
         (false, _) => made.join(", "),

@@ -53,11 +53,15 @@ pub(super) fn grouped_by(
     }
 }
 
-/// Groups by those of the first `keys` columns on which the others depend: these are the same in all rows of a group.
+/// Groups by those of the first `keys` columns on which the others depend: these are the same in all rows of a group. If rows are ordered by some of them, it is these.
 fn by_independent(input: Physical, keys: usize, functions: &[Function]) -> Physical {
     let columns = &input.columns;
     let bits = |column: usize| columns[column].kind.width() + u32::from(columns[column].nullable);
-    let kept = input.facts.independent(keys, bits);
+    let mut kept = match input.in_order_of_groups(keys, functions) {
+        Some(order) => order,
+        None => input.facts.independent(keys, bits),
+    };
+    kept.sort_unstable();
     let others = (0..keys).filter(|column| !kept.contains(column));
     let order: Vec<usize> = kept
         .iter()

@@ -301,6 +301,46 @@ impl Physical {
         }
     }
 
+    /// The columns that its rows are ordered by, the first of which counts most, if these are all of the first `keys` but for some that depend on them, as do those that are
+    /// the same in each group by `functions`, whatever owners give: rows that an owner has sorted, also once they looked others up.
+    ///
+    /// Rows that do not count may come anywhere.
+    pub(crate) fn in_order_of_groups(&self, keys: usize, functions: &[Function]) -> Option<Vec<usize>> {
+        let order = self.ordered_by(&(0..keys).map(Some).collect::<Vec<_>>())?;
+        let is_same = |column: usize| column < keys || functions.get(column - keys) == Some(&Function::Same);
+        let depends = |column: usize| self.facts.depends(column, order.iter().copied(), true);
+        let fits = !order.iter().any(|&column| self.columns[column].nullable)
+            && (0..self.columns.len())
+                .filter(|&column| is_same(column))
+                .all(depends);
+        fits.then_some(order)
+    }
+
+    /// The places of the columns that its rows are ordered by, if they are among these.
+    fn ordered_by(&self, columns: &[Option<usize>]) -> Option<Vec<usize>> {
+        match &*self.step {
+            Step::Filter(input, _) => input.ordered_by(columns),
+            Step::Project(input, exprs) => {
+                let column = |column: usize| match exprs[column].node {
+                    crate::expr::Node::Column(column) => Some(column),
+                    _ => None,
+                };
+                let columns: Vec<_> = columns.iter().map(|place| place.and_then(column)).collect();
+                input.ordered_by(&columns)
+            }
+            // If it is not sorted by its keys, it may be sorted for this.
+            Step::Join(join)
+                if join.slots == 1
+                    && !join.probe_keys.is_empty()
+                    && join.probe.is_sorted(&join.probe_keys) =>
+            {
+                let place = |key: &usize| columns.iter().position(|column| *column == Some(*key));
+                join.probe_keys.iter().map(place).collect()
+            }
+            _ => None,
+        }
+    }
+
     /// Whether its owner puts those of its rows first that have all of these keys, in their order.
     pub(crate) fn is_sorted(&self, keys: &[usize]) -> bool {
         matches!(&*self.step, Step::Share(_, sorted) if sorted == keys)

@@ -215,11 +215,7 @@ impl<'a> Executor<'a> {
         drop(record);
         let starts = key.starts();
         self.failures.extend(differ(&sorted, functions, &starts, &live));
-        let end = self.session.public_bits(1, 1).filling(1);
-        let ends = match count {
-            1 => end,
-            _ => Bits::concat(&[&starts.slice(1, count - 1), &end]),
-        };
+        let ends = self.ends(&starts);
         let made: Vec<Option<Accumulated>> = sorted
             .iter()
             .zip(functions)
@@ -246,6 +242,53 @@ impl<'a> Executor<'a> {
             count,
         };
         self.at_most(groups, physical.rows)
+    }
+
+    /// Groups `rows`, which come in the order of their keys: the columns that are named in `order`, of which the first counts most. Some of them may not count. What is
+    /// the same in each group is so by the steps before.
+    pub(super) fn grouped_in_order(
+        &mut self,
+        rows: Rows,
+        (kinds, physical): (&[ValueKind], &Physical),
+        order: &[usize],
+        functions: &[Function],
+    ) -> Rows {
+        let (count, keys) = (rows.count, order.len());
+        let live = rows.live.filling(count);
+        let mut cells: Vec<Cell> = rows.columns.iter().map(|cell| cell.filling(count)).collect();
+        drop(rows);
+        let parts: Vec<Bits> = order
+            .iter()
+            .rev()
+            .map(|&key| ordered(&cells[key].value, kinds[key]))
+            .collect();
+        let key = Bits::join(&parts.iter().collect::<Vec<_>>());
+        self.ascending(&key, count);
+        let starts = key.starts();
+        drop((key, parts));
+        let ends = self.ends(&starts);
+        let of_rows = cells.drain(keys..).zip(functions).zip(&kinds[keys..]);
+        let all = of_rows.map(|((cell, function), kind)| Some(made(&cell, &live, *function, *kind, count)));
+        let all = all.collect();
+        let totals = self.totals(all, &starts, &ends, &physical.columns[keys..]);
+        cells.extend(totals.into_iter().flatten());
+        let groups = Rows {
+            columns: cells,
+            live: live
+                .scanned(&starts, |earlier, later| earlier.or(later))
+                .and(&ends),
+            count,
+        };
+        self.at_most(groups, physical.rows)
+    }
+
+    /// Whether each row is the last of its group: groups begin where `starts` says.
+    fn ends(&self, starts: &Bits) -> Bits {
+        let end = self.session.public_bits(1, 1).filling(1);
+        match starts.lanes() {
+            1 => end,
+            count => Bits::concat(&[&starts.slice(1, count - 1), &end]),
+        }
     }
 
     /// What is made of each group, at its last row: groups begin where `starts` says.

@@ -128,7 +128,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Notes a failure if keys do not ascend.
-    fn ascending(&mut self, key: &Bits, count: usize) {
+    pub(super) fn ascending(&mut self, key: &Bits, count: usize) {
         if count > 1 {
             let (these, next) = (key.slice(0, count - 1), key.slice(1, count - 1));
             self.failures.push(next.less(&these, false).not().all().not());

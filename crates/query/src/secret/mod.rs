@@ -80,6 +80,10 @@ impl<'a> Executor<'a> {
                     return self.all_together(input, &kinds, functions, physical);
                 }
                 let rows = self.rows(input);
+                let order = input.in_order_of_groups(*keys, functions);
+                if let Some(order) = order.filter(|order| order.len() == *keys) {
+                    return self.grouped_in_order(rows, (&kinds, physical), &order, functions);
+                }
                 let side_by_side = input.is_in_groups(*keys, functions);
                 self.grouped(rows, (&kinds, physical), *keys, functions, side_by_side)
             }

@@ -109,6 +109,11 @@ impl Upload<'_> {
                     put.to.bit(true);
                     put.row(&rows, row as usize, |_| true);
                 }
+                for _ in rows.count..self.input.rows {
+                    put.to.start();
+                    put.to.bit(false);
+                    put.last(keys);
+                }
             }
             Shape::Paired { key, counts, .. } => {
                 let rows = own.all_rows(self.input)?;
@@ -148,6 +153,21 @@ impl Cells<'_> {
         self.to.value(value, self.columns[column].kind.width());
         if self.columns[column].nullable {
             self.to.bit(null);
+        }
+    }
+
+    /// A row that comes last by these keys, unless they may be null: all rows are sorted by them, and not only those that count.
+    fn last(&mut self, keys: &[usize]) {
+        for (column, of) in self.columns.iter().enumerate() {
+            let width = of.kind.width();
+            let ones = match keys.contains(&column) && !of.nullable {
+                true => width - u32::from(of.kind.is_signed()),
+                false => 0,
+            };
+            if !self.known[column] {
+                self.to.ones(ones);
+                self.to.skip(width - ones + u32::from(of.nullable));
+            }
         }
     }
 
@@ -260,6 +280,17 @@ impl Writer {
 
     fn bit(&mut self, bit: bool) {
         self.put(bit.into(), 1);
+    }
+
+    fn ones(&mut self, count: u32) {
+        for from in (0..count).step_by(128) {
+            self.put(u128::MAX, (count - from).min(128));
+        }
+    }
+
+    /// Zeros.
+    fn skip(&mut self, count: u32) {
+        self.at += count as usize;
     }
 
     /// The low `width` bits of `value`, at most 128.

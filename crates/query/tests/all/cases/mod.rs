@@ -5,6 +5,7 @@ mod costs;
 mod expressions;
 mod functions;
 mod grouping_sets;
+mod in_order;
 mod joins;
 mod keys;
 mod listed;

@@ -1,8 +1,8 @@
-//! Joins of keys that come often on both sides, and an owner that lies of them.
+//! An owner that lies of keys that come often: in joins where they do so on both sides, and in groups for which it has sorted them.
 
 use cenote_primitives::BitMatrix;
 
-use super::promises::{changed, put};
+use super::promises::{changed, changed_by, exchange, put};
 use crate::common::{Outcome, World, rows};
 
 /// Keys that come several times on both sides: party 1 gives how many rows have each, and the rows, of which it can only leave out what it could have left
@@ -69,4 +69,44 @@ fn keys_that_come_often() {
     assert_eq!(groups(&|bits| put(bits, 1, 9, 3, 5)), Outcome::NoAnswer);
     assert_eq!(groups(&|bits| put(bits, 1, 9, 3, 0)), Outcome::NoAnswer);
     assert_eq!(rows_of(&|bits| put(bits, 1, 17, 4, 1)), Outcome::NoAnswer);
+}
+
+/// Groups are made of rows as they come: in another order a group would come twice.
+#[test]
+fn groups_whose_rows_do_not_come_in_order() {
+    let world = World::new(3)
+        .table(
+            0,
+            "a",
+            "k u8 not null unique, x u8 not null",
+            "1 10 | 2 20 | 3 30",
+        )
+        .table(
+            1,
+            "b",
+            "k u8 not null, y u8 not null",
+            "1 1 | 1 2 | 2 3 | 2 4 | 3 5",
+        );
+    let sql = "select b.k, count(*), sum(y) from a join b using (k) where y < x group by b.k";
+    let tree = world.plan(sql).unwrap().explained().tree();
+    assert!(tree.contains("in whose order"), "{tree}");
+    let honest = "1 2 3 | 2 2 7 | 3 1 5";
+    for by_networks in [true, false] {
+        let told =
+            |change: &(dyn Fn(&mut BitMatrix) + Sync)| match changed_by(by_networks, &world, sql, |bits| {
+                change(bits)
+            }) {
+                Outcome::Answer(table) => rows(&table),
+                other => format!("{other:?}"),
+            };
+        assert_eq!(told(&|_| ()), honest);
+        for [one, other] in [[0, 2], [1, 3], [3, 4], [4, 5], [2, 6]] {
+            assert_eq!(
+                told(&|bits| exchange(bits, one, other)),
+                "NoAnswer",
+                "{one} and {other}"
+            );
+        }
+        assert_eq!(told(&|bits| exchange(bits, 2, 3)), honest);
+    }
 }

@@ -32,7 +32,7 @@ pub(super) fn changed(world: &World, sql: &str, change: impl Fn(&mut BitMatrix) 
 }
 
 /// The same, by networks or by shuffles.
-fn changed_by(
+pub(super) fn changed_by(
     by_networks: bool,
     world: &World,
     sql: &str,
@@ -53,7 +53,7 @@ pub(super) fn put(bits: &mut BitMatrix, row: usize, from: usize, width: usize, n
 }
 
 /// Exchanges two rows.
-fn exchange(bits: &mut BitMatrix, one: usize, other: usize) {
+pub(super) fn exchange(bits: &mut BitMatrix, one: usize, other: usize) {
     for at in 0..bits.rows() {
         let (x, y) = (bits.get(at, one), bits.get(at, other));
         bits.set(at, one, y);

@@ -1,0 +1,98 @@
+//! Groups of rows that their owner has sorted by what they are grouped by.
+
+use crate::common::World;
+
+/// Items whose owner gives them in order, with the greatest key there is, and orders of another party.
+fn world() -> World {
+    World::new(3)
+        .table(
+            1,
+            "item",
+            "no i8 not null, code char(2) not null, price u8, kind u8 not null",
+            "127 b 5 1 | -3 a 1 9 | 2 a null 4 | -3 b 2 3 | 2 c 8 7 | 127 a 6 2 | 2 a 4 1 | 9 a 1 1",
+        )
+        .table(
+            0,
+            "sale",
+            "no i8 not null unique, day u8 not null unique, note char(3)",
+            "2 5 x | 127 2 null | -3 4 yz | 5 1 w",
+        )
+        .table(
+            2,
+            "part",
+            "no i8 not null unique_with code, code char(2) not null, weight u8",
+            "-3 a 3 | -3 b 4 | 2 a 5 | 127 a null",
+        )
+}
+
+#[test]
+fn rows_that_come_in_order_are_not_sorted_again() {
+    let world = world();
+    let cases = [
+        (
+            "select item.no, sum(price), count(*), count(price), max(kind) from item join sale using (no) group by item.no",
+            "-3 3 2 2 9 | 2 12 3 2 7 | 127 11 2 2 2",
+        ),
+        // What depends on the key, also where it is null.
+        (
+            "select item.no, day, note, min(price) from item join sale using (no) group by item.no, day, note",
+            "-3 4 yz 1 | 2 5 x 4 | 127 2 null 5",
+        ),
+        // Some rows of a group count, or none: the first, the last, those between.
+        (
+            "select item.no, note, sum(price), count(*) from item join sale using (no) where kind < day group by item.no, note",
+            "-3 yz 2 1 | 2 x 4 2 | 127 null 5 1",
+        ),
+        (
+            "select item.no, sum(price), count(*) from item join sale using (no) where kind >= day + 2 group by item.no",
+            "-3 1 1 | 2 8 1",
+        ),
+        (
+            "select item.no, sum(price) as s, count(day) from item left join sale using (no) group by item.no having count(*) < 3 order by s desc",
+            "127 11 2 | -3 3 2 | 9 1 0",
+        ),
+        (
+            "select distinct item.no from item join sale using (no) where price > day",
+            "2 | 127",
+        ),
+        // Two keys, in another order.
+        (
+            "select item.code, item.no, count(*), min(weight) from item join part on item.no = part.no and item.code = part.code group by item.code, item.no",
+            "a -3 1 3 | a 2 2 5 | a 127 1 null | b -3 1 4",
+        ),
+    ];
+    for (sql, _) in cases {
+        let tree = world.plan(sql).unwrap().explained().tree();
+        assert!(tree.contains(", in whose order rows come"), "{sql}\n{tree}");
+    }
+    world.answers(&cases);
+}
+
+/// The order is not that of the groups, or is lost.
+#[test]
+fn other_rows_are_sorted() {
+    let world = world();
+    let cases = [
+        (
+            "select day, count(*) from item join sale using (no) group by day",
+            "2 2 | 4 2 | 5 3",
+        ),
+        (
+            "select price, count(*) from item join sale on item.price = sale.day group by price",
+            "1 2 | 2 1 | 4 1 | 5 1",
+        ),
+        (
+            "select item.no, item.code, count(*) from item join sale using (no) group by item.no, item.code",
+            "-3 a 1 | -3 b 1 | 2 a 2 | 2 c 1 | 127 a 1 | 127 b 1",
+        ),
+        (
+            "select item.no, weight, count(*) from item join part on item.no = part.no and item.code = part.code group by item.no, weight",
+            "-3 3 1 | -3 4 1 | 2 5 2 | 127 null 1",
+        ),
+    ];
+    for (sql, _) in cases {
+        let tree = world.plan(sql).unwrap().explained().tree();
+        assert!(!tree.contains("in whose order"), "{sql}\n{tree}");
+    }
+    world.answers(&cases);
+}
