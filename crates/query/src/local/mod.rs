@@ -16,7 +16,7 @@ use std::ops::Range;
 use cenote_tables::{Column as TableColumn, Table};
 
 pub(crate) use self::check::check;
-use self::column::{Column, Values};
+use self::column::Column;
 pub(crate) use self::expr::{evaluate, padded, text_width, truths};
 use self::group::Groups;
 use self::rows::Rows;
@@ -72,7 +72,7 @@ impl OwnTables<'_> {
             Step::Filter(input, condition) => {
                 self.each(input, &mut |rows| each(self.kept_by(physical, rows, condition)?))
             }
-            Step::Join(join) => self.joined(join, each),
+            Step::Join(join) => self.joined(physical, join, each),
             Step::Union(inputs) => inputs.iter().try_for_each(|input| self.each(input, each)),
             Step::Group { .. } => each(self.grouped(physical)?),
             Step::First {
@@ -88,8 +88,7 @@ impl OwnTables<'_> {
                 self.pieces(places.len(), |part| each(rows.at(&places[part])))
             }
             Step::Window { input, window } => self.windowed(physical, (input, window), each),
-            Step::Repeat { input, count } => self.repeated(physical, (input, *count), each),
-            Step::Share(..) | Step::Paired(_) | Step::Verify { .. } => {
+            Step::Share(..) | Step::Paired(_) | Step::Verify { .. } | Step::Repeat { .. } => {
                 unreachable!("what is secret has no owner")
             }
         }
@@ -172,7 +171,13 @@ impl OwnTables<'_> {
         groups.finish().ok_or_else(|| self.failed(physical))
     }
 
-    fn joined(&self, join: &Join, each: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
+    fn joined(
+        &self,
+        physical: &Physical,
+        join: &Join,
+        each: &mut dyn FnMut(Rows) -> Result<()>,
+    ) -> Result<()> {
+        let mut left = physical.rows;
         let lookup = self.all_rows(&join.lookup)?;
         let keys = &join.lookup_keys;
         let (order, whole) = lookup.sorted(keys);
@@ -216,41 +221,15 @@ impl OwnTables<'_> {
                     others.push(None);
                 }
             }
+            left = left
+                .checked_sub(firsts.len())
+                .ok_or_else(|| self.too_many(physical))?;
             let own = probe.columns.iter().map(|column| column.gather(&firsts));
             let found = lookup.columns.iter().map(|column| Column::at(column, &others));
             each(Rows {
                 columns: own.chain(found).collect(),
                 count: firsts.len(),
             })
-        })
-    }
-
-    /// Calls `each` with the copies of the rows of a step, some at a time.
-    fn repeated(
-        &self,
-        physical: &Physical,
-        (input, count): (&Physical, usize),
-        each: &mut dyn FnMut(Rows) -> Result<()>,
-    ) -> Result<()> {
-        let size = self.segments.clear();
-        let mut left = physical.rows;
-        self.each(input, &mut |rows| {
-            let Values::Numbers(counts) = &rows.columns[count].values else {
-                unreachable!("it is a number")
-            };
-            let (mut places, mut numbers) = (Vec::new(), Vec::new());
-            for (row, &times) in counts.iter().enumerate() {
-                for number in 0..times {
-                    left = left.checked_sub(1).ok_or_else(|| self.too_many(physical))?;
-                    places.push(row);
-                    numbers.push(number);
-                    if places.len() == size {
-                        each(rows.copies(&places, std::mem::take(&mut numbers)))?;
-                        places.clear();
-                    }
-                }
-            }
-            each(rows.copies(&places, numbers))
         })
     }
 

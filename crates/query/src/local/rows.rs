@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use cenote_tables::Column as TableColumn;
 
-use super::column::{Column, Values};
+use super::column::Column;
 use crate::plan::physical::Ordered;
 
 /// Some rows in the clear.
@@ -25,16 +25,6 @@ impl Rows {
             columns: self.columns.iter().map(|column| column.gather(places)).collect(),
             count: places.len(),
         }
-    }
-
-    /// The rows in these places, with numbers behind their columns.
-    pub(super) fn copies(&self, places: &[usize], numbers: Vec<i128>) -> Self {
-        let mut rows = self.gather(places);
-        rows.columns.push(Column {
-            values: Values::Numbers(numbers),
-            nulls: None,
-        });
-        rows
     }
 }
 

@@ -25,8 +25,13 @@ fn too_many(at: Option<Place>, rows: usize) -> Error {
 }
 
 /// A join, done by the party that has both, or secretly.
-pub(super) fn join(join: Join, at: Option<Place>) -> Result<Physical> {
-    let rows = join.probe.rows.saturating_mul(join.slots);
+pub(super) fn join(own: Join, at: Option<Place>) -> Result<Physical> {
+    join_of_at_most(own, usize::MAX, at)
+}
+
+/// The same, of which it is known that it has no more rows than `most`.
+pub(super) fn join_of_at_most(join: Join, most: usize, at: Option<Place>) -> Result<Physical> {
+    let rows = join.probe.rows.saturating_mul(join.slots).min(most);
     if rows > MAX_ROWS {
         return Err(too_many(at, rows));
     }

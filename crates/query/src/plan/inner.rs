@@ -82,7 +82,10 @@ impl Planner<'_> {
             work: self.work,
             at: relation.at,
             in_orders: self.schema.parties == 3,
-            most: self.schema.max_join_rows,
+            most: self
+                .schema
+                .max_join_rows
+                .filter(|_| self.schema.answer.min_group < 2),
         };
         let joined = joined(&join, parts)?;
         let places = joined.places;

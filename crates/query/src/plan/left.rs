@@ -9,8 +9,8 @@ use super::combine::{join, slots};
 use super::physical::{Join, Physical};
 use super::planner::Planner;
 use crate::error::{Error, Place, Result};
-use crate::expr::{Comparison, Expr};
-use crate::relation::{Info, Operation, Relation};
+use crate::expr::Expr;
+use crate::relation::Relation;
 
 impl Planner<'_> {
     /// Each row of `left` with those of `right` that have its keys, or with nulls.
@@ -42,7 +42,6 @@ impl Planner<'_> {
         }
         // Of the first table what is wanted, of the second what is null where its columns are.
         let side = |column: usize| usize::from(column >= count);
-        let told = wanted;
         let (wanted, calls) = match &key {
             Some(key) => with_defaults(wanted, count, key),
             None => (wanted.to_vec(), Vec::new()),
@@ -60,11 +59,8 @@ impl Planner<'_> {
         let probe = self.plan(left, left_atoms)?;
         let lookup = self.plan(right, &over_second(right_atoms, count, right))?;
         let Some(slots) = slots(&lookup, &lookup_keys) else {
-            if self.schema.max_join_rows.is_some() {
-                return self.found_and_others(at, (left, right), on, told);
-            }
-            let what = "the job must say how often a key occurs in the second table of this LEFT JOIN: add `unique` or `at_most` for the column \
-                        that the tables are joined by, or say with `max_join_rows` beside `query` how many rows a join may have";
+            let what = "the job must say how often a key occurs in the second table of this LEFT JOIN; add `unique` or `at_most` for the column \
+                        that the tables are joined by";
             return Err(Error::query(at, what));
         };
         let both = left_atoms.iter().chain(right_atoms).cloned();
@@ -81,67 +77,6 @@ impl Planner<'_> {
             at,
         )?;
         Ok(joined.project(self.placed(wanted, &places, at)?))
-    }
-}
-
-impl Planner<'_> {
-    /// As [`Planner::left`], where keys may come several times on both sides: the rows of the inner join, and the others of the first table.
-    fn found_and_others(
-        &self,
-        at: Option<Place>,
-        (left, right): (&Relation, &Relation),
-        on: &[(Expr, Expr)],
-        wanted: &[Expr],
-    ) -> Result<Physical> {
-        self.work.make(2 * (left.parts() + right.parts()), at)?;
-        let count = left.columns.len();
-        let of_right = |expr: &Expr| {
-            expr.over(&|column| {
-                let info = &right.columns[column];
-                Expr::column(column + count, info.kind, info.nullable)
-            })
-        };
-        let equal = |(x, y): &(Expr, Expr)| Expr::compare(Comparison::Equal, x.clone(), of_right(y));
-        let equal: Vec<Expr> = on.iter().filter_map(equal).collect();
-        let inputs = vec![left.clone(), right.clone()];
-        let columns: Vec<Info> = inputs
-            .iter()
-            .flat_map(|input| input.columns.iter().cloned())
-            .collect();
-        let found = Relation {
-            columns: columns.clone(),
-            at,
-            operation: Operation::Inner(inputs, equal),
-        };
-        let (_, own): (Vec<Expr>, Vec<Expr>) = on.iter().cloned().unzip();
-        let named = own.into_iter().map(|key| (String::new(), key)).collect();
-        let keys = right.clone().project(named).distinct();
-        let marker = Expr::column(count, keys.columns[0].kind, true);
-        let on = on.iter().map(|(x, _)| x.clone()).zip(keys.all()).collect();
-        let nulls = right
-            .columns
-            .iter()
-            .map(|info| (info.name.clone(), Expr::null(info.kind)));
-        let told = left.columns.iter().zip(left.all());
-        let told = told
-            .map(|(info, column)| (info.name.clone(), column))
-            .chain(nulls)
-            .collect();
-        let others = left
-            .clone()
-            .left_join(keys, on, at)
-            .filter(marker.missing())
-            .project(told);
-        let or_null = |(column, info): (usize, Info)| match column < count {
-            true => info,
-            false => info.or_null(),
-        };
-        let all = Relation {
-            columns: columns.into_iter().enumerate().map(or_null).collect(),
-            at,
-            operation: Operation::Union(vec![found, others]),
-        };
-        self.plan(&all, wanted)
     }
 }
 

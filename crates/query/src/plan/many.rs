@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::combine::join;
-use super::group::{grouped_by, own_groups};
+use super::combine::join_of_at_most;
+use super::group::own_groups;
 use super::moments::Moments;
 use super::order::cost;
 use super::physical::{Column, Join, Physical, Step};
@@ -23,84 +23,73 @@ pub(super) struct ManyToMany<'a> {
 }
 
 impl ManyToMany<'_> {
-    /// Each row of `probe` with those of `lookup` that have its keys, the columns of both, and about how many ANDs that takes; more rows than `most` are a failure.
-    ///
-    /// The rows of `lookup` are numbered in the order of their keys. Each row of `probe` looks up how many have its keys, and the first of their numbers. It comes as
-    /// often as that, each time with the next number, and looks up the row with that number. The owner of `lookup` may give others the second time. So what is
-    /// found must have the keys: all that it can do is as if it had given fewer rows with these.
+    /// Each row of `probe` with those of `lookup`, which has an owner, that have its keys: the columns of both, and about how many ANDs that takes. More rows than `most`
+    /// are a failure.
     pub(super) fn joined(self, in_orders: bool) -> Result<(Physical, f64)> {
+        if self.probe.owner == self.lookup.owner {
+            return Ok((self.together()?, 0.0));
+        }
+        self.secretly(in_orders)
+    }
+
+    /// By the owner of both.
+    fn together(self) -> Result<Physical> {
+        let join = Join {
+            probe: self.probe.clone(),
+            lookup: self.lookup.clone(),
+            probe_keys: self.probe_keys,
+            lookup_keys: self.lookup_keys,
+            slots: self.lookup.rows,
+            outer: false,
+        };
+        join_of_at_most(join, self.most, self.at)
+    }
+
+    /// The owner numbers the rows of `lookup` in the order of their keys. Each row of `probe` finds how many have its keys, and the first of their numbers. It comes as often as
+    /// that, each time with the next number, and looks up the row with that number.
+    ///
+    /// The owner may give other rows the second time, so what is found must have the keys. All that it can do is as if it had given rows of which some are not shown, with how
+    /// often each key comes: as many as it may have.
+    fn secretly(self, in_orders: bool) -> Result<(Physical, f64)> {
         let (probe, lookup) = (self.probe, self.lookup);
         let (probe_width, lookup_width) = (probe.columns.len(), lookup.columns.len());
         let rows = numbered(lookup.clone(), &self.lookup_keys);
-        let counted = self.counted(&rows)?;
+        let counted = self.counted(&rows);
         let own_keys: Vec<usize> = (0..self.lookup_keys.len()).collect();
         let keys = (&self.probe_keys[..], &own_keys[..]);
         let mut takes = cost((probe, &counted), keys, 1, in_orders);
-        let found = join(
-            Join {
-                probe: probe.clone(),
-                lookup: counted,
-                probe_keys: self.probe_keys.clone(),
-                lookup_keys: own_keys.clone(),
-                slots: 1,
-                outer: false,
-            },
-            self.at,
-        )?;
-        let all = found.all();
         let count = probe_width + own_keys.len();
+        let found = looked_up(probe.clone(), counted, self.probe_keys.clone(), own_keys, self.at)?;
+        let all = found.all();
         let told = all[..probe_width].iter().chain(&all[count..]).cloned();
         let copies = repeated(found.project(told.collect()), probe_width, self.most);
-        if copies.owner.is_none() {
-            takes += of_copies(&copies);
-        }
+        takes += of_copies(&copies);
         let all = copies.all();
-        let next = Expr::arithmetic(
-            Arithmetic::Add,
-            all[probe_width + 1].clone(),
-            all[probe_width + 2].clone(),
-        );
+        let (first, number) = (&all[probe_width + 1], &all[probe_width + 2]);
+        let next = Expr::arithmetic(Arithmetic::Add, first.clone(), number.clone());
         let kind = next.kind;
         let copies = copies.project(all[..probe_width].iter().cloned().chain([next]).collect());
-        let rows = {
-            let mut all = rows.all();
-            all[lookup_width] = all[lookup_width].clone().into_kind(kind);
-            rows.project(all)
-        };
+        let mut all = rows.all();
+        all[lookup_width] = all[lookup_width].clone().into_kind(kind);
+        let rows = rows.project(all);
         takes += cost((&copies, &rows), (&[probe_width], &[lookup_width]), 1, in_orders);
-        let is_given = rows.owner.is_some() && rows.owner != copies.owner;
-        let both = join(
-            Join {
-                probe: copies,
-                lookup: rows,
-                probe_keys: vec![probe_width],
-                lookup_keys: vec![lookup_width],
-                slots: 1,
-                outer: false,
-            },
-            self.at,
-        )?;
-        Ok((self.told(both, is_given), takes))
+        let both = looked_up(copies, rows, vec![probe_width], vec![lookup_width], self.at)?;
+        Ok((self.told(both), takes))
     }
 
     /// Of the keys of numbered rows, how many rows have each, and the least of their numbers.
-    fn counted(&self, rows: &Physical) -> Result<Physical> {
+    fn counted(&self, rows: &Physical) -> Physical {
         let all = rows.all();
         let keys = self.lookup_keys.iter().map(|&key| all[key].clone());
         let made = [Expr::bool(true), all[all.len() - 1].clone()];
         let keyed = rows.clone().project(keys.chain(made).collect());
         let functions = [Function::Rows, Function::Least];
         let made = (&functions[..], &Moments::of(&[]));
-        match rows.owner {
-            Some(_) if rows.owner != self.probe.owner => {
-                Ok(own_groups(keyed, self.lookup_keys.len(), made, true))
-            }
-            _ => grouped_by(keyed, self.lookup_keys.len(), made, true, self.at),
-        }
+        own_groups(keyed, self.lookup_keys.len(), made, true)
     }
 
-    /// The columns of both sides. If the rows that were found are as an owner gave them, only those count that have the keys.
-    fn told(&self, both: Physical, is_given: bool) -> Physical {
+    /// The columns of both sides, where what was found has the keys.
+    fn told(&self, both: Physical) -> Physical {
         let probe_width = self.probe.columns.len();
         let all = both.all();
         let of_lookup = &all[probe_width + 1..all.len() - 1];
@@ -108,19 +97,34 @@ impl ManyToMany<'_> {
         let same = pairs().filter_map(|(&probe, &lookup)| {
             Expr::compare(Comparison::Equal, all[probe].clone(), of_lookup[lookup].clone())
         });
-        let both = match Expr::all(same.collect()) {
-            Some(same) if is_given => both.filter(same),
-            _ => both,
-        };
+        let same = Expr::all(same.collect()).expect("a join has keys");
         let told = all[..probe_width].iter().chain(of_lookup).cloned();
-        let mut both = both.project(told.collect());
-        let secretly = both.owner.is_none();
+        let mut both = both.filter(same).project(told.collect());
         for (&probe, &lookup) in pairs() {
-            both.facts.depend(vec![probe], [probe_width + lookup], secretly);
-            both.facts.depend(vec![probe_width + lookup], [probe], secretly);
+            both.facts.depend(vec![probe], [probe_width + lookup], true);
+            both.facts.depend(vec![probe_width + lookup], [probe], true);
         }
         both
     }
+}
+
+/// Each row of `probe` with the one of `lookup` that has its keys, if there is one.
+fn looked_up(
+    probe: Physical,
+    lookup: Physical,
+    probe_keys: Vec<usize>,
+    lookup_keys: Vec<usize>,
+    at: Option<Place>,
+) -> Result<Physical> {
+    let join = Join {
+        probe,
+        lookup,
+        probe_keys,
+        lookup_keys,
+        slots: 1,
+        outer: false,
+    };
+    join_of_at_most(join, usize::MAX, at)
 }
 
 /// Each row as often as its column `count` says, at most `most` in all, and behind its columns which of its copies it is.

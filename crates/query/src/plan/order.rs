@@ -135,16 +135,19 @@ impl Joining<'_> {
         Some((joined.ok()?, takes))
     }
 
-    /// The same where a key may come often on both sides.
+    /// The same where a key may come often on both sides. What is looked up must be of one party, for it comes twice in the steps: others could be made to come with
+    /// other rows the second time. With `min_group` a row must not count several times.
     fn many(&self, probe: &Joined, lookup: &Joined, keys: (&[usize], &[usize])) -> Option<(Physical, f64)> {
+        let (probe, lookup) = (&probe.physical, &lookup.physical);
+        if lookup.owner.is_none() || slots(probe, keys.0).is_some() {
+            return None;
+        }
         let join = ManyToMany {
-            probe: &probe.physical,
-            lookup: &lookup.physical,
+            probe,
+            lookup,
             probe_keys: keys.0.to_vec(),
             lookup_keys: keys.1.to_vec(),
-            most: self
-                .most?
-                .min(probe.physical.rows.saturating_mul(lookup.physical.rows)),
+            most: self.most?.min(probe.rows.saturating_mul(lookup.rows)),
             at: self.at,
         };
         join.joined(self.in_orders).ok()
@@ -177,8 +180,8 @@ impl Joining<'_> {
 
     fn cannot(&self) -> Error {
         let what = "these tables cannot be joined: each join needs columns of both tables to be equal, and the job must say how often a key occurs in one of \
-                    them: add `unique` (or `at_most`) for the column that they are joined by. If it comes several times in both, the job must say how many rows the join may \
-                    have: add `max_join_rows` beside `query`";
+                    them: add `unique` (or `at_most`) for the column that they are joined by. If it comes several times in both, and one of them is of one party alone, \
+                    the job can say instead how many rows the join may have: add `max_join_rows` beside `query`";
         Error::query(self.at, what)
     }
 

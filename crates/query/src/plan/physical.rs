@@ -334,8 +334,20 @@ impl Physical {
                     && !join.probe_keys.is_empty()
                     && join.probe.is_sorted(&join.probe_keys) =>
             {
-                let place = |key: &usize| columns.iter().position(|column| *column == Some(*key));
-                join.probe_keys.iter().map(place).collect()
+                // What was looked up has the same keys.
+                let keys = join.probe_keys.iter().zip(&join.lookup_keys);
+                let place = |(probe, lookup): (&usize, &usize)| {
+                    // Rows without a key come last, whatever their bits are.
+                    if join.probe.columns[*probe].nullable {
+                        return None;
+                    }
+                    let other = (!join.outer).then_some(join.probe.columns.len() + lookup);
+                    let is_key = |column: &Option<usize>| {
+                        *column == Some(*probe) || column.is_some() && *column == other
+                    };
+                    columns.iter().position(is_key)
+                };
+                keys.map(place).collect()
             }
             _ => None,
         }

@@ -56,7 +56,11 @@ impl Accumulated {
         };
         let value = match self.function {
             Function::Rows | Function::Count | Function::Sum => self.value.add(&other.value),
-            Function::Least | Function::Greatest | Function::Same => {
+            Function::Same => {
+                let some = other.some.as_ref().expect("it is known of each row");
+                some.select(&other.value, &self.value)
+            }
+            Function::Least | Function::Greatest => {
                 let (one, two) = match self.function {
                     Function::Least => (&other.value, &self.value),
                     _ => (&self.value, &other.value),

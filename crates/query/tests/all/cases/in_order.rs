@@ -1,6 +1,7 @@
 //! Groups of rows that their owner has sorted by what they are grouped by.
 
 use crate::common::World;
+use crate::differential::Random;
 
 /// Items whose owner gives them in order, with the greatest key there is, and orders of another party.
 fn world() -> World {
@@ -95,4 +96,63 @@ fn other_rows_are_sorted() {
         assert!(!tree.contains("in whose order"), "{sql}\n{tree}");
     }
     world.answers(&cases);
+}
+
+/// Random rows in their order, and the same where they are sorted for their groups.
+#[test]
+fn groups_are_the_same_in_any_order() {
+    let mut random = Random::new(5);
+    for _ in 0..25 {
+        let mut rows = |count: usize, mut row: Box<dyn FnMut(&mut Random, usize) -> String>| {
+            let rows: Vec<String> = (0..count).map(|at| row(&mut random, at)).collect();
+            rows.join(" | ")
+        };
+        let item = rows(
+            12,
+            Box::new(|random, _| {
+                let no = random.pick(&[-128i64, -2, 0, 1, 2, 127]);
+                let price = random.pick(&["null", "0", "1", "7", "255"]);
+                format!("{no} {price} {}", random.within(0, 9))
+            }),
+        );
+        let nos = [-128i64, 0, 2, 127, 5];
+        let sale = rows(
+            5,
+            Box::new(move |random, at| {
+                let note = random.pick(&["null", "x", "yz"]);
+                format!("{} {} {note}", nos[at], random.within(0, 9))
+            }),
+        );
+        let world = World::new(3)
+            .table(1, "item", "no i8 not null, price u8, kind u8 not null", &item)
+            .table(
+                0,
+                "sale",
+                "no i8 not null unique, day u8 not null, note char(3)",
+                &sale,
+            );
+        let unordered =
+            "(select no, price, kind from item union all select no, day, day from sale where day > 99)";
+        for kept in [
+            "",
+            " where kind < day",
+            " where kind = day or price > day",
+            " where kind > 99",
+        ] {
+            for join in ["join", "left join"] {
+                let of = |item: &str| {
+                    format!(
+                        "select i.no, day, note, sum(price), count(*), count(price), min(kind), max(price) from {item} i {join} sale s on i.no = s.no{kept} group by i.no, day, note"
+                    )
+                };
+                let (own, other) = (of("item"), of(unordered));
+                let in_order = |sql: &str| {
+                    let tree = world.plan(sql).unwrap().explained().tree();
+                    tree.contains("in whose order rows come")
+                };
+                assert!(in_order(&own) && !in_order(&other), "{own}");
+                assert_eq!(world.run(&own), world.run(&other), "{own}\n{}", world.told());
+            }
+        }
+    }
 }

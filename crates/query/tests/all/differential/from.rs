@@ -61,8 +61,7 @@ impl Queries<'_> {
                 on[0] += &format!(" and {} = {}", x.sql.ours, y.sql.ours);
                 on[1] += &format!(" and {} = {}", x.sql.lite, y.sql.lite);
             }
-            let often = self.world.schema.max_join_rows.is_some();
-            let left = (often || next.looks_up(&y)) && self.random.chance(35);
+            let left = next.looks_up(&y) && self.random.chance(35);
             if self.random.chance(15) {
                 let own: Vec<Sql> = next.columns.iter().map(|column| column.sql.clone()).collect();
                 let more = self.over(&own).condition(1);
