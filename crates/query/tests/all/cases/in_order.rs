@@ -103,26 +103,18 @@ fn other_rows_are_sorted() {
 fn groups_are_the_same_in_any_order() {
     let mut random = Random::new(5);
     for _ in 0..25 {
-        let mut rows = |count: usize, mut row: Box<dyn FnMut(&mut Random, usize) -> String>| {
-            let rows: Vec<String> = (0..count).map(|at| row(&mut random, at)).collect();
-            rows.join(" | ")
-        };
-        let item = rows(
-            12,
-            Box::new(|random, _| {
-                let no = random.pick(&[-128i64, -2, 0, 1, 2, 127]);
-                let price = random.pick(&["null", "0", "1", "7", "255"]);
-                format!("{no} {price} {}", random.within(0, 9))
-            }),
-        );
-        let nos = [-128i64, 0, 2, 127, 5];
-        let sale = rows(
-            5,
-            Box::new(move |random, at| {
-                let note = random.pick(&["null", "x", "yz"]);
-                format!("{} {} {note}", nos[at], random.within(0, 9))
-            }),
-        );
+        let mut item = Vec::new();
+        for _ in 0..12 {
+            let no = random.pick(&[-128, -2, 0, 1, 2, 127]);
+            let price = random.pick(&["null", "0", "1", "7", "255"]);
+            item.push(format!("{no} {price} {}", random.within(0, 9)));
+        }
+        let mut sale = Vec::new();
+        for no in [-128, 0, 2, 127, 5] {
+            let note = random.pick(&["null", "x", "yz"]);
+            sale.push(format!("{no} {} {note}", random.within(0, 9)));
+        }
+        let [item, sale] = [item, sale].map(|rows| rows.join(" | "));
         let world = World::new(3)
             .table(1, "item", "no i8 not null, price u8, kind u8 not null", &item)
             .table(
