@@ -177,7 +177,7 @@ impl OwnTables<'_> {
         join: &Join,
         each: &mut dyn FnMut(Rows) -> Result<()>,
     ) -> Result<()> {
-        let mut left = physical.rows;
+        let (size, mut left) = (self.segments.clear(), physical.rows);
         let lookup = self.all_rows(&join.lookup)?;
         let keys = &join.lookup_keys;
         let (order, whole) = lookup.sorted(keys);
@@ -203,33 +203,38 @@ impl OwnTables<'_> {
                 each.fold(Ordering::Equal, Ordering::then)
             };
             let (mut firsts, mut others) = (Vec::new(), Vec::new());
+            let mut told = |firsts: &mut Vec<usize>, others: &mut Vec<Option<usize>>| {
+                let own = probe.columns.iter().map(|column| column.gather(firsts));
+                let found = lookup.columns.iter().map(|column| Column::at(column, others));
+                let rows = Rows {
+                    columns: own.chain(found).collect(),
+                    count: firsts.len(),
+                };
+                firsts.clear();
+                others.clear();
+                each(rows)
+            };
             for row in 0..probe.count {
                 let from = match join.probe_keys.iter().any(|&key| probe.columns[key].is_null(row)) {
                     true => order.len(),
                     false => order.partition_point(|&place| compared(row, place).is_gt()),
                 };
-                let before = firsts.len();
-                for &place in order[from..]
+                let found = order[from..]
                     .iter()
                     .take_while(|&&place| compared(row, place).is_eq())
-                {
+                    .map(|&place| Some(place as usize));
+                let mut found = found.peekable();
+                let alone = (join.outer && found.peek().is_none()).then_some(None);
+                for other in found.chain(alone) {
+                    left = left.checked_sub(1).ok_or_else(|| self.too_many(physical))?;
                     firsts.push(row);
-                    others.push(Some(place as usize));
-                }
-                if join.outer && firsts.len() == before {
-                    firsts.push(row);
-                    others.push(None);
+                    others.push(other);
+                    if firsts.len() == size {
+                        told(&mut firsts, &mut others)?;
+                    }
                 }
             }
-            left = left
-                .checked_sub(firsts.len())
-                .ok_or_else(|| self.too_many(physical))?;
-            let own = probe.columns.iter().map(|column| column.gather(&firsts));
-            let found = lookup.columns.iter().map(|column| Column::at(column, &others));
-            each(Rows {
-                columns: own.chain(found).collect(),
-                count: firsts.len(),
-            })
+            told(&mut firsts, &mut others)
         })
     }
 

@@ -19,12 +19,20 @@ impl Planner<'_> {
         conditions: Vec<Expr>,
         wanted: &[Expr],
     ) -> Result<Physical> {
-        self.inner_by(relation, conditions, wanted, |join, mut parts| {
-            // What one party can join by itself comes first.
-            while let Some(both) = join.locally(&parts)? {
-                parts = both;
+        self.inner_by(relation, conditions, wanted, |join, parts| {
+            let joined = |join: &Joining<'_>, mut parts: Vec<Joined>| {
+                // What one party can join by itself comes first.
+                while let Some(both) = join.locally(&parts)? {
+                    parts = both;
+                }
+                join.ordered(parts)
+            };
+            // What can be joined by promises is.
+            let promised = Joining { most: None, ..*join };
+            match joined(&promised, parts.clone()) {
+                Err(_) if join.most.is_some() => joined(join, parts),
+                joined => joined,
             }
-            join.ordered(parts)
         })
     }
 

@@ -1,5 +1,6 @@
 //! What is done where.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -306,7 +307,10 @@ impl Physical {
     ///
     /// Rows that do not count may come anywhere.
     pub(crate) fn in_order_of_groups(&self, keys: usize, functions: &[Function]) -> Option<Vec<usize>> {
-        let order = self.ordered_by(&(0..keys).map(Some).collect::<Vec<_>>())?;
+        let mut order = self.ordered_by(&(0..keys).map(Some).collect::<Vec<_>>())?;
+        // A column that comes again orders nothing.
+        let mut seen = BTreeSet::new();
+        order.retain(|column| seen.insert(*column));
         let is_same = |column: usize| column < keys || functions.get(column - keys) == Some(&Function::Same);
         let depends = |column: usize| self.facts.depends(column, order.iter().copied(), true);
         let fits = !order.iter().any(|&column| self.columns[column].nullable)

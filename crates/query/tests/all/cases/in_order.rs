@@ -148,3 +148,39 @@ fn groups_are_the_same_in_any_order() {
         }
     }
 }
+
+/// Rows that are joined by a key twice are ordered by it once.
+#[test]
+fn a_key_that_comes_again_orders_nothing() {
+    let world = World::new(3)
+        .table(
+            1,
+            "a",
+            "k u8 not null, v u8 not null",
+            "1 10 | 1 11 | 2 20 | 3 30",
+        )
+        .table(
+            0,
+            "b",
+            "k u8 not null unique, l u8 not null, w u8 not null",
+            "1 1 7 | 2 5 8 | 3 3 9",
+        );
+    world.answers(&[
+        (
+            "select a.k, count(*) from a join b on a.k = b.k and a.k = b.l group by a.k",
+            "1 2 | 3 1",
+        ),
+        (
+            "select a.k, b.w, sum(a.v) from a join b on a.k = b.k and a.k = b.l group by a.k, b.w",
+            "1 7 21 | 3 9 30",
+        ),
+        (
+            "select a.k, b.w, sum(a.v) from a join b using (k) where a.k = b.k group by a.k, b.w",
+            "1 7 21 | 2 8 20 | 3 9 30",
+        ),
+        (
+            "select a.k, b.w, sum(a.v) from a left join b on a.k = b.k and a.k = b.l group by a.k, b.w",
+            "1 7 21 | 2 null 20 | 3 9 30",
+        ),
+    ]);
+}

@@ -213,6 +213,14 @@ fn keys_that_come_often() {
             assert_eq!(sold.ask(&sql), "1 5 | 1 6 | 2 7 | 2 8", "{sql}");
         }
     }
+    // Nor where only some of the tables could be joined so.
+    let mut sold = World::new(2)
+        .table(0, "cust", "id u8 unique, n u8", "1 1 | 2 1 | 3 1")
+        .table(0, "supp", "no u8 unique, n u8", "7 1 | 8 1 | 9 1")
+        .table(1, "item", "id u8, no u8", "1 7 | 2 9 | 3 5");
+    sold.schema.max_join_rows = Some(1);
+    let sql = "select item.id, item.no from cust, supp, item where cust.n = supp.n and cust.id = item.id and supp.no = item.no";
+    assert_eq!(sold.ask(sql), "1 7 | 2 9");
     world.schema.max_join_rows = Some(0);
     let wrong = world.ask("select x, y from a join b using (k)");
     assert!(wrong.contains("`max_join_rows` is 1 to"), "{wrong}");
