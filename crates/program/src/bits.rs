@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::op::Op;
 use crate::root::{root, root_width};
 use crate::session::Session;
-use crate::table::{self, Copied, Lookup, Matched};
+use crate::table::{self, Lookup, Matched};
 use crate::value::Value;
 
 /// A row of secrets of so many bits each, for programs that are made from descriptions, such as queries. What the bits mean is the caller's
@@ -20,19 +20,6 @@ use crate::value::Value;
 /// Rows meet as those of [`Secret`](crate::Secret) do. Where widths must be equal and are not, the next reveal says so.
 #[derive(Clone, Debug)]
 pub struct Bits(Value);
-
-/// Copies of records ([`Bits::copied`]), one in each place. Those that are there come first; in other places all else means nothing.
-#[derive(Clone, Debug)]
-pub struct Copies {
-    /// The records.
-    pub records: Bits,
-    /// Which of the copies of its record each is, from 0 on.
-    pub number: Bits,
-    /// Whether it is there.
-    pub there: Bits,
-    /// How many copies there should be, which may be more than there are places: one number.
-    pub total: Bits,
-}
 
 impl Session {
     /// Columns of `widths` bits in `lanes` places that `owner` gives: `bits` has them one below the other, and the others give `None`.
@@ -374,23 +361,12 @@ impl Bits {
         Some([found, payload, wrong].map(Bits))
     }
 
-    /// Each of these records as often as its number in `counts` says, one copy after the other, the first `most` of them.
+    /// Each of these records as often as its number in `counts` says, one copy after the other, the first `most` of them. The records; which of the
+    /// copies of its record each is, from 0 on; whether it is there, without which all else means nothing; and how many there should be, in one place.
     #[must_use]
     #[track_caller]
-    pub fn copied(&self, counts: &Self, most: usize) -> Copies {
-        let Copied {
-            records,
-            number,
-            there,
-            total,
-        } = table::copied(&self.0, &counts.0, most);
-        let [records, number, there, total] = [records, number, there, total].map(Bits);
-        Copies {
-            records,
-            number,
-            there,
-            total,
-        }
+    pub fn copied(&self, counts: &Self, most: usize) -> [Self; 4] {
+        table::copied(&self.0, &counts.0, most).map(Bits)
     }
 
     /// Whether each place of a sorted row is the first with its value.

@@ -6,27 +6,17 @@ use crate::table::order::{bits_of_places, numbers};
 use crate::table::scan::sums;
 use crate::value::Value;
 
-/// What [`copied`] gives: a copy of a record in each place.
-pub(crate) struct Copied {
-    pub(crate) records: Value,
-    /// Which of the copies of its record it is, from 0 on.
-    pub(crate) number: Value,
-    /// Whether it is one: those that are come first. All else means nothing in the others.
-    pub(crate) there: Value,
-    /// How many copies there should be.
-    pub(crate) total: Value,
-}
-
-/// Each record as often as `counts` says, one copy after the other, the first `most` of them.
+/// Each record as often as `counts` says, one copy after the other, the first `most` of them: the records; which of the copies of its record each is, from 0 on; whether it is
+/// there, without which all else means nothing; and how many there should be, in one lane.
 ///
 /// The copies of a record begin in the place that is the sum of the counts before it. So each place takes the last of the records that begin up to it: the records,
 /// which are sorted by where they begin, and the places are merged, and then the places go back to where they came from.
 #[track_caller]
-pub(crate) fn copied(records: &Value, counts: &Value, most: usize) -> Copied {
+pub(crate) fn copied(records: &Value, counts: &Value, most: usize) -> [Value; 4] {
     let session = records.session();
     let width = counts.width() + bits_of_places(records.lanes());
-    let ends = sums(counts, width);
     let counts = Value::apply(Op::Resize { signed: false }, &[counts], width);
+    let ends = sums(&counts);
     let begins = Value::apply(Op::Subtract, &[&ends, &counts], width);
     let total = ends.slice(ends.lanes() - 1, 1);
 
@@ -42,12 +32,8 @@ pub(crate) fn copied(records: &Value, counts: &Value, most: usize) -> Copied {
     let begun = found.part(0, bits);
     let number = Value::apply(Op::Subtract, &[&places.part(0, bits), &begun], bits);
     let all = at_most(&total, bits).spread(most);
-    Copied {
-        records: found.part(bits + 1, records.width()),
-        number,
-        there: Value::apply(Op::Less { signed: false }, &[&places, &all], 1),
-        total,
-    }
+    let there = Value::apply(Op::Less { signed: false }, &[&places, &all], 1);
+    [found.part(bits + 1, records.width()), number, there, total]
 }
 
 /// A number in one bit more than `bits`, or 2 to the power of `bits` if it is more.
@@ -90,11 +76,11 @@ mod tests {
         }
         let records = numbers(&session, 0..counts.len(), 16);
         let counts = session.constant_row(5, counts);
-        let made = copied(&records, &counts, most);
+        let [records, number, there, total] = copied(&records, &counts, most);
         let to = cenote_session::Parties::all(1);
-        let row = Value::join(&[&made.records, &made.number, &made.there]);
+        let row = Value::join(&[&records, &number, &there]);
         let bits = session.open_values(&[row], to).unwrap().unwrap();
-        let total = session.open_values(&[made.total], to).unwrap().unwrap();
+        let total = session.open_values(&[total], to).unwrap().unwrap();
         let read = |rows: std::ops::Range<usize>, lane: usize, of: &cenote_primitives::BitMatrix| {
             rows.rev()
                 .fold(0, |all, row| 2 * all + usize::from(of.get(row, lane)))

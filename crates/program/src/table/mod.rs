@@ -14,7 +14,7 @@ mod sort;
 use cenote_circuit::library::Key;
 
 pub(crate) use self::compact::{compacted, compacted_to};
-pub(crate) use self::copies::{Copied, copied};
+pub(crate) use self::copies::copied;
 pub(crate) use self::join::{Lookup, Matched, all, looked_up};
 pub(crate) use self::order::{shuffled, shuffled_and_sorted};
 pub(crate) use self::same::same_rows as same_columns;

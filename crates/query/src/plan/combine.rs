@@ -25,8 +25,8 @@ fn too_many(at: Option<Place>, rows: usize) -> Error {
 }
 
 /// A join, done by the party that has both, or secretly.
-pub(super) fn join(own: Join, at: Option<Place>) -> Result<Physical> {
-    join_of_at_most(own, usize::MAX, at)
+pub(super) fn join(join: Join, at: Option<Place>) -> Result<Physical> {
+    join_of_at_most(join, usize::MAX, at)
 }
 
 /// The same, of which it is known that it has no more rows than `most`.

@@ -34,14 +34,8 @@ pub(super) fn grouped_by(
             // A sum of counts is never null.
             let exprs = group.all().into_iter().enumerate().map(|(at, column)| {
                 let counts = at >= keys && matches!(functions[at - keys], Function::Rows | Function::Count);
-                match counts && column.nullable {
-                    true => {
-                        let none = Expr::number(0, 0);
-                        let missing = column.clone().missing();
-                        let mut some = Expr::choice(missing, none, column).expect("both are numbers");
-                        some.nullable = false;
-                        some
-                    }
+                match counts {
+                    true => column.with_default(Expr::number(0, 0)),
                     false => column,
                 }
             });

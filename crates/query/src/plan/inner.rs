@@ -28,11 +28,11 @@ impl Planner<'_> {
                 join.ordered(parts)
             };
             // What can be joined by promises is.
-            let promised = Joining { most: None, ..*join };
-            match joined(&promised, parts.clone()) {
-                Err(_) if join.most.is_some() => joined(join, parts),
-                joined => joined,
+            if join.most.is_none() {
+                return joined(join, parts);
             }
+            let promised = Joining { most: None, ..*join };
+            joined(&promised, parts.clone()).or_else(|_| joined(join, parts))
         })
     }
 

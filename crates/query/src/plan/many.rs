@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::combine::join_of_at_most;
+use super::combine::{join, join_of_at_most};
 use super::group::own_groups;
 use super::moments::Moments;
 use super::order::cost;
@@ -116,7 +116,7 @@ fn looked_up(
     lookup_keys: Vec<usize>,
     at: Option<Place>,
 ) -> Result<Physical> {
-    let join = Join {
+    let own = Join {
         probe,
         lookup,
         probe_keys,
@@ -124,7 +124,7 @@ fn looked_up(
         slots: 1,
         outer: false,
     };
-    join_of_at_most(join, usize::MAX, at)
+    join(own, at)
 }
 
 /// Each row as often as its column `count` says, at most `most` in all, and behind its columns which of its copies it is.

@@ -227,18 +227,15 @@ impl<'a> Executor<'a> {
         let (packed, layouts) = (rows.packed(), rows.layouts());
         let counts = counts.filling(rows.count);
         drop(rows);
-        let copies = packed.copied(&counts, physical.rows);
-        self.limited(&copies.total, physical.rows);
-        let mut rows = Rows::of_packed(&copies.records, &layouts);
+        let [records, number, there, total] = packed.copied(&counts, physical.rows);
+        self.limited(&total, physical.rows);
+        let mut rows = Rows::of_packed(&records, &layouts);
         let width = physical.columns[layouts.len()].kind.width();
         rows.columns.push(Cell {
-            value: copies.number.resized(width, false),
+            value: number.resized(width, false),
             null: None,
         });
-        Rows {
-            live: copies.there,
-            ..rows
-        }
+        Rows { live: there, ..rows }
     }
 
     fn first(&mut self, rows: Rows, input: &Physical, order: &[Ordered], kept: &Range<usize>) -> Rows {

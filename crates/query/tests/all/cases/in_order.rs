@@ -26,9 +26,23 @@ fn world() -> World {
         )
 }
 
+/// Whether rows are grouped in the order in which they come.
+fn is_in_order(world: &World, sql: &str) -> bool {
+    let tree = world.plan(sql).unwrap().explained().tree();
+    tree.contains(", in whose order rows come")
+}
+
+/// Each of these queries has this answer, and groups rows in their order or does not.
+fn check(in_order: bool, cases: &[(&str, &str)]) {
+    let world = world();
+    for (sql, _) in cases {
+        assert_eq!(is_in_order(&world, sql), in_order, "{sql}");
+    }
+    world.answers(cases);
+}
+
 #[test]
 fn rows_that_come_in_order_are_not_sorted_again() {
-    let world = world();
     let cases = [
         (
             "select item.no, sum(price), count(*), count(price), max(kind) from item join sale using (no) group by item.no",
@@ -62,17 +76,12 @@ fn rows_that_come_in_order_are_not_sorted_again() {
             "a -3 1 3 | a 2 2 5 | a 127 1 null | b -3 1 4",
         ),
     ];
-    for (sql, _) in cases {
-        let tree = world.plan(sql).unwrap().explained().tree();
-        assert!(tree.contains(", in whose order rows come"), "{sql}\n{tree}");
-    }
-    world.answers(&cases);
+    check(true, &cases);
 }
 
 /// The order is not that of the groups, or is lost.
 #[test]
 fn other_rows_are_sorted() {
-    let world = world();
     let cases = [
         (
             "select day, count(*) from item join sale using (no) group by day",
@@ -91,11 +100,7 @@ fn other_rows_are_sorted() {
             "-3 3 1 | -3 4 1 | 2 5 2 | 127 null 1",
         ),
     ];
-    for (sql, _) in cases {
-        let tree = world.plan(sql).unwrap().explained().tree();
-        assert!(!tree.contains("in whose order"), "{sql}\n{tree}");
-    }
-    world.answers(&cases);
+    check(false, &cases);
 }
 
 /// Random rows in their order, and the same where they are sorted for their groups.
@@ -138,11 +143,7 @@ fn groups_are_the_same_in_any_order() {
                     )
                 };
                 let (own, other) = (of("item"), of(unordered));
-                let in_order = |sql: &str| {
-                    let tree = world.plan(sql).unwrap().explained().tree();
-                    tree.contains("in whose order rows come")
-                };
-                assert!(in_order(&own) && !in_order(&other), "{own}");
+                assert!(is_in_order(&world, &own) && !is_in_order(&world, &other), "{own}");
                 assert_eq!(world.run(&own), world.run(&other), "{own}\n{}", world.told());
             }
         }

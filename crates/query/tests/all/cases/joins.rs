@@ -123,7 +123,6 @@ fn many_to_many() {
     }
 }
 
-/// Keys of thousands of bits.
 /// Counts of no rows are 0, though they are added up of other counts.
 #[test]
 fn nothing_is_counted() {
@@ -226,6 +225,7 @@ fn keys_that_come_often() {
     assert!(wrong.contains("`max_join_rows` is 1 to"), "{wrong}");
 }
 
+/// Keys of thousands of bits.
 #[test]
 fn long_text() {
     let [one, other, third] = ["a", "b", "c"].map(|letter| letter.repeat(250));
