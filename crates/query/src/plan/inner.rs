@@ -20,19 +20,17 @@ impl Planner<'_> {
         wanted: &[Expr],
     ) -> Result<Physical> {
         self.inner_by(relation, conditions, wanted, |join, parts| {
-            let joined = |join: &Joining<'_>, mut parts: Vec<Joined>| {
-                // What one party can join by itself comes first.
-                while let Some(both) = join.locally(&parts)? {
-                    parts = both;
-                }
-                join.ordered(parts)
-            };
-            // What can be joined by promises is.
-            if join.most.is_none() {
-                return joined(join, parts);
-            }
+            // What one party can join by itself comes first, and what can be joined by promises is.
             let promised = Joining { most: None, ..*join };
-            joined(&promised, parts.clone()).or_else(|_| joined(join, parts))
+            let mut parts = parts;
+            while let Some(both) = promised.locally(&parts)? {
+                parts = both;
+            }
+            if join.most.is_none() {
+                return join.ordered(parts);
+            }
+            let joined = promised.ordered(parts.clone());
+            joined.or_else(|_| join.ordered(parts))
         })
     }
 

@@ -42,7 +42,10 @@ impl ManyToMany<'_> {
             slots: self.lookup.rows,
             outer: false,
         };
-        join_of_at_most(join, self.most, self.at)
+        let mut joined = join_of_at_most(join, self.most, self.at)?;
+        // How often keys come was not promised, and is no reason to join by it.
+        joined.facts.at_most.clear();
+        Ok(joined)
     }
 
     /// The owner numbers the rows of `lookup` in the order of their keys. Each row of `probe` finds how many have its keys, and the first of their numbers. It comes as often as

@@ -338,14 +338,16 @@ impl Physical {
                     && !join.probe_keys.is_empty()
                     && join.probe.is_sorted(&join.probe_keys) =>
             {
-                // What was looked up has the same keys.
-                let keys = join.probe_keys.iter().zip(&join.lookup_keys);
-                let place = |(probe, lookup): (&usize, &usize)| {
+                let keys = join.probe_keys.iter().zip(&join.lookup_keys).enumerate();
+                let place = |(pair, (probe, lookup)): (usize, (&usize, &usize))| {
                     // Rows without a key come last, whatever their bits are.
                     if join.probe.columns[*probe].nullable {
                         return None;
                     }
-                    let other = (!join.outer).then_some(join.probe.columns.len() + lookup);
+                    // What was looked up has the same bits, also in rows that found nothing; there, those of the first key that it is compared with.
+                    let first = join.lookup_keys.iter().position(|key| key == lookup);
+                    let has_them = !join.outer && first == Some(pair);
+                    let other = has_them.then_some(join.probe.columns.len() + lookup);
                     let is_key = |column: &Option<usize>| {
                         *column == Some(*probe) || column.is_some() && *column == other
                     };

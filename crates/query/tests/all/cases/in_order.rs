@@ -184,4 +184,28 @@ fn a_key_that_comes_again_orders_nothing() {
             "1 7 21 | 2 null 20 | 3 9 30",
         ),
     ]);
+    // A column that is looked up has the bits of the first key that it is compared with, and of no other, in rows that found nothing.
+    let world = World::new(3)
+        .table(
+            1,
+            "a",
+            "k u8 not null, l u8 not null, m u8 not null",
+            "1 0 5 | 1 1 3",
+        )
+        .table(0, "b", "k u8 not null unique, m u8 not null", "1 3");
+    let join = "from a join b on a.k = b.k and a.l = b.k and a.m = b.m";
+    world.answers(&[
+        (
+            &format!("select b.k, a.m, count(*) {join} group by b.k, a.m"),
+            "1 3 1",
+        ),
+        (
+            &format!("select b.k, b.m, count(*) {join} group by b.k, b.m"),
+            "1 3 1",
+        ),
+        (
+            &format!("select a.k, b.k, a.m, count(*) {join} group by a.k, b.k, a.m"),
+            "1 1 3 1",
+        ),
+    ]);
 }

@@ -200,7 +200,14 @@ fn keys_that_come_often() {
         own.contains("more than 6 rows, the most that `max_join_rows` allows"),
         "{own}"
     );
-    // Of joins with a key that comes once it says nothing.
+    world.schema.max_join_rows = Some(0);
+    let wrong = world.ask("select x, y from a join b using (k)");
+    assert!(wrong.contains("`max_join_rows` is 1 to"), "{wrong}");
+}
+
+/// Joins by promises come before those that `max_join_rows` allows.
+#[test]
+fn keys_that_come_often_where_others_come_once() {
     let mut sold = World::new(2)
         .table(0, "a", "k u8 unique, x u8", "1 1 | 2 2")
         .table(0, "b", "k u8, y u8", "1 5 | 1 6 | 2 7 | 2 8")
@@ -220,9 +227,30 @@ fn keys_that_come_often() {
     sold.schema.max_join_rows = Some(1);
     let sql = "select item.id, item.no from cust, supp, item where cust.n = supp.n and cust.id = item.id and supp.no = item.no";
     assert_eq!(sold.ask(sql), "1 7 | 2 9");
-    world.schema.max_join_rows = Some(0);
-    let wrong = world.ask("select x, y from a join b using (k)");
-    assert!(wrong.contains("`max_join_rows` is 1 to"), "{wrong}");
+    // Where another join needs it, too.
+    let mut sold =
+        sold.with(|table| table.max_rows = 3)
+            .table(0, "tag", "no u8, word char(2)", "7 a | 7 b | 9 c");
+    sold.schema.max_join_rows = Some(3);
+    let sql = format!(
+        "{} and tag.no = item.no",
+        sql.replace(", item where", ", item, tag where")
+    );
+    assert_eq!(
+        sold.ask(&sql.replace("item.no from", "tag.word from")),
+        "1 a | 1 b | 2 c"
+    );
+    // A join by one party without a promise is none to the next.
+    let mut large = World::new(2)
+        .table(0, "orders", "oid u32 unique, cust u32", "1 5 | 2 5")
+        .with(|table| table.max_rows = 10_000)
+        .table(0, "complaints", "cust u32, about u8", "5 1 | 5 2")
+        .with(|table| table.max_rows = 10_000)
+        .table(1, "payments", "oid u32, amount u32", "1 10 | 1 20 | 2 30")
+        .with(|table| table.max_rows = 100_000);
+    large.schema.max_join_rows = Some(50_000);
+    let sql = "select sum(amount) from orders o join complaints c on o.cust = c.cust join payments p on p.oid = o.oid";
+    large.plan(sql).expect("it is joined");
 }
 
 /// Keys of thousands of bits.

@@ -140,6 +140,10 @@ const WAYS: &[Way] = &[
     ("joins", |n| {
         format!("select 1 from a{}", " join b on a.id = b.id".repeat(n))
     }),
+    ("joins with one", |n| {
+        let join = |at| format!(" join b b{at} on a.x = b{at}.x");
+        format!("select 1 from a{}", (0..n).map(join).collect::<String>())
+    }),
     ("joins to the right", |n| {
         format!("select 1 from {}a{}", "b join (".repeat(n), ") on true".repeat(n))
     }),
@@ -224,7 +228,11 @@ const TIMES: [usize; 16] = [1, 5, 9, 12, 18, 19, 25, 37, 38, 39, 95, 190, 390, 6
 
 #[test]
 fn deep_queries_fit_the_threads_that_read_them() {
-    for (way, nested) in WAYS {
+    let often = WAYS
+        .iter()
+        .filter(|(way, _)| *way == "joins with one")
+        .map(|way| (way, Some(1000)));
+    for ((way, nested), most) in WAYS.iter().map(|way| (way, None)).chain(often) {
         for times in TIMES {
             let sql = nested(times);
             // An overflow names the thread.
@@ -232,7 +240,9 @@ fn deep_queries_fit_the_threads_that_read_them() {
                 .stack_size(STACK)
                 .name(format!("{way}, {times} times"));
             let thread = thread.spawn(move || {
-                let Ok(query) = world().plan(&sql) else { return };
+                let mut world = world();
+                world.schema.max_join_rows = most;
+                let Ok(query) = world.plan(&sql) else { return };
                 assert!(!query.explained().tree().is_empty());
                 query.flows();
                 query.bytes(PartyId(0));
