@@ -8,7 +8,8 @@ use cenote_primitives::kernels::rows_to_columns;
 use cenote_primitives::kernels::{rows_to_vectors, vectors_to_rows};
 use cenote_primitives::reed_solomon::ReedSolomon;
 use cenote_primitives::{
-    BitMatrix, Block, Block512, PolyMac, Position, Prg, Sampler, Simd, pack_bits, transpose64, unpack_bits,
+    BitMatrix, Block, Block512, LaneRun, PolyMac, Position, Prg, Sampler, Simd, pack_bits, transpose64,
+    unpack_bits,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -119,6 +120,38 @@ fn bits(c: &mut Criterion) {
     }
 }
 
+/// 2^18 lanes of 84 bits in random order, and in the order of a sort's step: runs of one to three lanes.
+fn lanes(c: &mut Criterion) {
+    const LANES: usize = 1 << 18;
+    let mut group = c.benchmark_group("lanes");
+    group.throughput(Throughput::Elements(LANES as u64));
+    let matrix = BitMatrix::from_fn(84, LANES, |row, lane| row * lane % 3 == 0);
+    let mut sampler = Sampler::new(KEY);
+    let mut places = vec![0u32; LANES];
+    sampler.permutation(&mut places);
+    let single = places.iter().map(|&place| LaneRun::new(0, place, 1));
+    let mut at = 0;
+    let mut short = Vec::new();
+    while at < LANES as u32 {
+        let len = (1 + sampler.below(3)).min(LANES as u32 - at);
+        short.push(LaneRun::new(0, at, len));
+        at += len;
+    }
+    sampler.shuffle(&mut short);
+    let mut near: Vec<u32> = (0..LANES as u32).collect();
+    near.chunks_mut(1 << 12).for_each(|c| sampler.shuffle(c));
+    let near = near.iter().map(|&place| LaneRun::new(0, place, 1)).collect();
+    for (name, runs) in [
+        ("one by one", single.collect()),
+        ("short runs", short),
+        ("one near", near),
+    ] {
+        group.bench_function(name, |b| {
+            b.iter(|| BitMatrix::arrange(&[black_box(&matrix)], &runs))
+        });
+    }
+}
+
 /// 64 labels of 48 symbols in a code of length 88, of which 32 symbols are watched.
 fn symbols(c: &mut Criterion) {
     let mut group = c.benchmark_group("symbols");
@@ -146,6 +179,6 @@ fn symbols(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(300));
-    targets = prg, mac, sample, bits, symbols
+    targets = prg, mac, sample, bits, lanes, symbols
 }
 criterion_main!(benches);

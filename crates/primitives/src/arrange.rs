@@ -1,8 +1,11 @@
 //! Bits moved from lanes to lanes.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use zeroize::Zeroizing;
 
+use crate::pack::unpack_shifted;
 use crate::transpose64;
 
 /// Lanes that lie side by side in one of several matrices, once or several times over.
@@ -42,15 +45,32 @@ impl LaneRun {
 /// If either has fewer bits.
 pub fn copy_bits(target: &mut [u64], at: usize, source: &[u64], from: usize, bits: usize) {
     assert!(at + bits <= 64 * target.len() && from + bits <= 64 * source.len());
-    let (mut at, mut from, mut left) = (at, from, bits);
-    while left > 0 {
-        let (word, shift) = (at / 64, at % 64);
-        let take = left.min(64 - shift);
-        let piece = read(source, from, take);
-        let mask = (u64::MAX >> (64 - take)) << shift;
-        target[word] = target[word] & !mask | piece << shift & mask;
-        (at, from, left) = (at + take, from + take, left - take);
+    // Up to the next whole word of the target.
+    let head = (at.wrapping_neg() % 64).min(bits);
+    if head > 0 {
+        put(&mut target[at / 64], at % 64, read(source, from, head), head);
     }
+    let (from, rest) = (from + head, bits - head);
+    let (words, tail) = (rest / 64, rest % 64);
+    let target = &mut target[(at + head) / 64..];
+    let (whole, after) = target.split_at_mut(words);
+    if words > 0 {
+        let source = &source[from / 64..];
+        match from % 64 {
+            0 => whole.copy_from_slice(&source[..words]),
+            shift => unpack_shifted(whole, shift as u32, source),
+        }
+    }
+    if tail > 0 {
+        put(&mut after[0], 0, read(source, from + 64 * words, tail), tail);
+    }
+}
+
+/// Sets bits `at..at + bits` of a word, of which there are 1 to 64, to the low ones of `piece`.
+#[inline(always)]
+fn put(word: &mut u64, at: usize, piece: u64, bits: usize) {
+    let mask = (u64::MAX >> (64 - bits)) << at;
+    *word = *word & !mask | piece << at & mask;
 }
 
 /// Bits `from..from + bits`, of which there are 1 to 64; above them anything.
@@ -67,13 +87,16 @@ fn read(source: &[u64], from: usize, bits: usize) -> u64 {
 
 /// Sets bits `at..at + bits` to `bit`.
 fn fill_bits(target: &mut [u64], at: usize, bit: bool, bits: usize) {
-    let (mut at, mut left) = (at, bits);
-    while left > 0 {
-        let (word, shift) = (at / 64, at % 64);
-        let take = left.min(64 - shift);
-        let mask = (u64::MAX >> (64 - take)) << shift;
-        target[word] = target[word] & !mask | if bit { mask } else { 0 };
-        (at, left) = (at + take, left - take);
+    let piece = if bit { u64::MAX } else { 0 };
+    let head = (at.wrapping_neg() % 64).min(bits);
+    if head > 0 {
+        put(&mut target[at / 64], at % 64, piece, head);
+    }
+    let (words, tail) = ((bits - head) / 64, (bits - head) % 64);
+    let (whole, after) = target[(at + head) / 64..].split_at_mut(words);
+    whole.fill(piece);
+    if tail > 0 {
+        put(&mut after[0], 0, piece, tail);
     }
 }
 
@@ -141,7 +164,11 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
         rows * stride,
         "the target has {rows} rows of {lanes} lanes"
     );
-    let sources: usize = parts.iter().map(|part| part.lanes).sum();
+    if lanes == 0 {
+        return;
+    }
+    let used = used(runs, parts);
+    let sources: usize = used.iter().map(|words| 64 * words.len()).sum();
     let short = lanes < LONG * runs.len();
     let single = runs.len() == lanes && runs.iter().all(|run| (run.len, run.times) == (1, 1));
     if single && (rows < 16 || sources > 4 * lanes) {
@@ -162,105 +189,184 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
         }
         return;
     }
-    transposed(target, (rows, stride), runs, parts);
+    let whole = rows / 128 * 128;
+    for first in (0..whole).step_by(128) {
+        transposed::<2>(target, first..first + 128, runs, (parts, &used));
+    }
+    match rows - whole {
+        0 => {}
+        1..=64 => transposed::<1>(target, whole..rows, runs, (parts, &used)),
+        _ => transposed::<2>(target, whole..rows, runs, (parts, &used)),
+    }
+}
+
+/// The words of each part's rows that have all lanes of it that the runs name.
+///
+/// # Panics
+/// If a run is not within its part.
+fn used(runs: &[LaneRun], parts: &[Rows<'_>]) -> Vec<Range<usize>> {
+    // The first lane of each part, and the one behind the last.
+    let mut lanes = vec![(usize::MAX, 0); parts.len()];
+    for run in runs.iter().filter(|run| run.len > 0) {
+        let (first, end) = &mut lanes[run.part as usize];
+        *first = (*first).min(run.start as usize);
+        *end = (*end).max(run.start as usize + run.len as usize);
+    }
+    let words = lanes.iter().zip(parts).map(|(&(first, end), part)| {
+        assert!(end <= part.lanes, "a run is within its part");
+        first.min(end) / 64..end.div_ceil(64)
+    });
+    words.collect()
 }
 
 /// Words of a row that are moved together: a line of the cache.
 const LINE: usize = 8;
 
-/// As [`arrange_rows`], 64 rows at a time, as words of a lane each.
-fn transposed(target: &mut [u64], (rows, stride): (usize, usize), runs: &[LaneRun], parts: &[Rows<'_>]) {
-    // Where the lanes of each part begin.
-    let mut starts = Vec::with_capacity(parts.len());
-    let mut words = 0;
-    for part in parts {
-        starts.push(words);
-        words += 64 * part.stride();
+/// Lanes of as many words.
+const LANES: usize = 64 * LINE;
+
+/// Lanes that are copied at once, though fewer may be meant.
+const AT_ONCE: usize = 4;
+
+/// As [`arrange_rows`], for some rows, as `LIMBS` words of a lane each.
+fn transposed<const LIMBS: usize>(
+    target: &mut [u64],
+    rows: Range<usize>,
+    runs: &[LaneRun],
+    (parts, used): (&[Rows<'_>], &[Range<usize>]),
+) {
+    let (columns, starts) = columns::<LIMBS>(&rows, parts, used);
+    let mut moved = Moved::<LIMBS> {
+        lanes: Zeroizing::new([[0; LIMBS]; LANES + AT_ONCE]),
+        tiles: Zeroizing::new([[0; 64]; LINE]),
+        filled: 0,
+        stride: runs.iter().map(LaneRun::lanes).sum::<usize>().div_ceil(64),
+        word: 0,
+        target,
+        rows,
+    };
+    for run in runs.iter().filter(|run| run.len > 0) {
+        let (part, len) = (run.part as usize, run.len as usize);
+        let from = starts[part] + run.start as usize - 64 * used[part].start;
+        if len <= AT_ONCE && run.times == 1 {
+            moved.take(
+                columns[from..]
+                    .first_chunk()
+                    .expect("there is room beyond the last"),
+                len,
+            );
+            continue;
+        }
+        for _ in 0..run.times {
+            moved.copy(&columns[from..][..len]);
+        }
     }
-    let mut columns = Zeroizing::new(vec![0u64; words]);
-    for first in (0..rows).step_by(64) {
-        let count = (rows - first).min(64);
-        for (part, &start) in parts.iter().zip(&starts) {
-            let own = part.stride();
-            let rows = &part.words[first * own..][..count * own];
-            for (words, tiles) in columns[start..][..64 * own].chunks_mut(64 * LINE).enumerate() {
-                let (tiles, _) = tiles.as_chunks_mut::<64>();
-                for (row, words) in rows.chunks_exact(own).map(|row| &row[LINE * words..]).enumerate() {
+    moved.write();
+}
+
+/// The lanes of some rows that are used of each part, and where they begin. After the last is room for as many as are copied at once.
+fn columns<const LIMBS: usize>(
+    rows: &Range<usize>,
+    parts: &[Rows<'_>],
+    used: &[Range<usize>],
+) -> (Zeroizing<Vec<[u64; LIMBS]>>, Vec<usize>) {
+    let mut starts = Vec::with_capacity(parts.len());
+    let mut lanes = 0;
+    for words in used {
+        starts.push(lanes);
+        lanes += 64 * words.len();
+    }
+    let mut columns = Zeroizing::new(vec![[0u64; LIMBS]; lanes + AT_ONCE]);
+    let mut tiles = Zeroizing::new([[0u64; 64]; LINE]);
+    for ((part, used), &start) in parts.iter().zip(used).zip(&starts) {
+        let own = part.stride();
+        let columns = &mut columns[start..][..64 * used.len()];
+        for limb in 0..LIMBS {
+            let from = rows.start + 64 * limb;
+            let count = (rows.end - from).min(64);
+            let rows = &part.words[from * own..][..count * own];
+            for (line, columns) in columns.chunks_mut(LANES).enumerate() {
+                let tiles = &mut tiles[..columns.len() / 64];
+                let first = used.start + LINE * line;
+                for (row, words) in rows.chunks_exact(own).enumerate() {
+                    let words = words[first..].iter();
                     tiles
                         .iter_mut()
                         .zip(words)
                         .for_each(|(tile, word)| tile[row] = *word);
                 }
-                for tile in tiles {
+                for (tile, lanes) in tiles.iter_mut().zip(columns.chunks_exact_mut(64)) {
                     tile[count..].fill(0);
                     transpose64(tile);
+                    lanes
+                        .iter_mut()
+                        .zip(&*tile)
+                        .for_each(|(lane, word)| lane[limb] = *word);
                 }
             }
         }
-        let mut moved = Moved::new(runs, parts, &starts);
-        let mut tiles = Zeroizing::new([[0u64; 64]; LINE]);
-        for word in (0..stride).step_by(LINE) {
-            let tiles = &mut tiles[..LINE.min(stride - word)];
-            moved.fill(tiles.as_flattened_mut(), &columns);
-            tiles.iter_mut().for_each(transpose64);
-            for (row, target) in target[first * stride..]
-                .chunks_exact_mut(stride)
-                .take(count)
-                .enumerate()
-            {
-                let words = target[word..].iter_mut();
+    }
+    (columns, starts)
+}
+
+/// Lanes on their way to rows of the target.
+struct Moved<'a, const LIMBS: usize> {
+    lanes: Zeroizing<[[u64; LIMBS]; LANES + AT_ONCE]>,
+    tiles: Zeroizing<[[u64; 64]; LINE]>,
+    /// How many there are.
+    filled: usize,
+    /// Words of a row.
+    stride: usize,
+    /// The first word that is not written.
+    word: usize,
+    target: &'a mut [u64],
+    rows: Range<usize>,
+}
+
+impl<const LIMBS: usize> Moved<'_, LIMBS> {
+    /// Takes the first `count` of these.
+    #[inline(always)]
+    fn take(&mut self, lanes: &[[u64; LIMBS]; AT_ONCE], count: usize) {
+        self.lanes[self.filled..][..AT_ONCE].copy_from_slice(lanes);
+        self.filled += count;
+        if self.filled >= LANES {
+            self.write();
+        }
+    }
+
+    fn copy(&mut self, mut lanes: &[[u64; LIMBS]]) {
+        while !lanes.is_empty() {
+            let now;
+            (now, lanes) = lanes.split_at(lanes.len().min(LANES - self.filled));
+            self.lanes[self.filled..][..now.len()].copy_from_slice(now);
+            self.filled += now.len();
+            if self.filled == LANES {
+                self.write();
+            }
+        }
+    }
+
+    /// Writes as many as fit into the words of a line.
+    fn write(&mut self) {
+        let words = LINE.min(self.stride - self.word);
+        for limb in 0..LIMBS {
+            let tiles = &mut self.tiles[..words];
+            for (tile, lanes) in tiles.iter_mut().zip(self.lanes.chunks_exact(64)) {
+                tile.iter_mut()
+                    .zip(lanes)
+                    .for_each(|(word, lane)| *word = lane[limb]);
+                transpose64(tile);
+            }
+            let first = self.rows.start + 64 * limb;
+            let rows = self.target[first * self.stride..].chunks_exact_mut(self.stride);
+            for (row, target) in rows.take((self.rows.end - first).min(64)).enumerate() {
+                let words = target[self.word..].iter_mut();
                 words.zip(&*tiles).for_each(|(word, tile)| *word = tile[row]);
             }
         }
-    }
-}
-
-/// The words of the lanes of runs, one after the other, where each lane of the parts is a word.
-struct Moved<'a> {
-    runs: &'a [LaneRun],
-    /// Where the lanes of each part begin, and how many it has.
-    parts: Vec<(usize, usize)>,
-    /// Lanes of the first run that are taken already.
-    taken: usize,
-}
-
-impl<'a> Moved<'a> {
-    fn new(runs: &'a [LaneRun], parts: &[Rows<'_>], starts: &[usize]) -> Self {
-        let lanes = parts.iter().map(|part| part.lanes);
-        Self {
-            runs,
-            parts: starts.iter().copied().zip(lanes).collect(),
-            taken: 0,
-        }
-    }
-
-    /// Fills `next`, or as much of it as there are lanes.
-    fn fill(&mut self, mut next: &mut [u64], columns: &[u64]) {
-        while let ([run, others @ ..], false) = (self.runs, next.is_empty()) {
-            let (part, len) = (run.part as usize, run.len as usize);
-            let (start, lanes) = self.parts[part];
-            assert!(run.start as usize + len <= lanes, "a run is within its part");
-            let words = &columns[start + run.start as usize..][..len];
-            let now = next.len().min(run.lanes() - self.taken);
-            let mut filled;
-            (filled, next) = next.split_at_mut(now);
-            match words {
-                [word] => filled.fill(*word),
-                _ => {
-                    let mut at = self.taken % len.max(1);
-                    while !filled.is_empty() {
-                        let copy;
-                        (copy, filled) = filled.split_at_mut((len - at).min(filled.len()));
-                        copy.copy_from_slice(&words[at..][..copy.len()]);
-                        at = 0;
-                    }
-                }
-            }
-            self.taken += now;
-            if self.taken == run.lanes() {
-                (self.runs, self.taken) = (others, 0);
-            }
-        }
+        self.word += words;
+        self.lanes.copy_within(LANES.., 0);
+        self.filled = self.filled.saturating_sub(LANES);
     }
 }
 

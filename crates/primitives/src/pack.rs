@@ -72,7 +72,7 @@ multiversion! {
     }
 
     /// `dst[i]` = bits `64·i + shift ..` (`shift` from 1 to 63) of `src`, which is at least a word longer.
-    fn unpack_shifted(dst: &mut [u64], shift: u32, src: &[u64]) {
+    pub(crate) fn unpack_shifted(dst: &mut [u64], shift: u32, src: &[u64]) {
         for (slot, pair) in dst.iter_mut().zip(src.windows(2)) {
             *slot = pair[0] >> shift | pair[1] << (64 - shift);
         }

@@ -150,6 +150,11 @@ impl Value {
         Value::arrange(&[self], &runs(places.iter().map(|&place| (0, place))))
     }
 
+    /// Itself, computed now, so that what it is computed from may be given up.
+    pub(crate) fn computed(self) -> Value {
+        Value::concat(&[&self])
+    }
+
     /// The lanes in this order of the protocol's, or back from it.
     pub(crate) fn shuffled(&self, order: u32, back: bool) -> Value {
         let state = self.session.shuffled(&self.node, order, back);

@@ -23,6 +23,8 @@ pub const CLEAR: &str = "clear";
 pub enum App {
     /// 4,096 numbers of 32 bits, sorted.
     Sort,
+    /// 2^20 records in the order of their keys of 64 bits, with payloads of 64.
+    SortMillion,
     /// The Hamming distance of two strings of 2^20 bits.
     Hamming,
     /// The edit distance of two strings of 1,024 nucleotides.
@@ -61,12 +63,15 @@ const ACCESSES: usize = 16;
 /// Records of a table.
 const RECORDS: usize = 1 << 14;
 
+/// Records of a large table.
+const MANY_RECORDS: usize = 1 << 20;
+
 /// Blocks of AES, or messages.
 const BATCH: usize = 1 << 10;
 
 impl App {
     /// All of them.
-    pub const ALL: [App; 11] = [
+    pub const ALL: [App; 12] = [
         App::OramFlat,
         App::OramRecursive,
         App::Oram,
@@ -78,12 +83,19 @@ impl App {
         App::Aes,
         App::Sha,
         App::Billion,
+        App::SortMillion,
     ];
+
+    /// Whether it takes so long with most engines that it is run only where it is asked for.
+    pub fn is_large(self) -> bool {
+        matches!(self, App::Billion | App::SortMillion)
+    }
 
     /// Its name on command lines.
     pub fn name(self) -> &'static str {
         match self {
             App::Sort => "sort",
+            App::SortMillion => "sort-million",
             App::Hamming => "hamming",
             App::Edit => "edit",
             App::OramFlat => "oram-flat",
@@ -119,6 +131,7 @@ impl App {
         let made = &mut Inputs::new(session);
         match self {
             App::Sort => sort(session, clock, made),
+            App::SortMillion => sort_million(session, clock, made),
             App::Hamming => hamming(session, clock, made),
             App::Edit => edit(session, clock, made),
             App::OramFlat => accesses(session, clock, made, Some(FLAT)),
@@ -142,6 +155,17 @@ fn sort(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Resu
     let mut sorted = values;
     sorted.sort_unstable();
     right(found == sorted)
+}
+
+fn sort_million(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {
+    let [keys, payloads] = [(); 2].map(|()| made.values::<u64>(MANY_RECORDS));
+    let (keys_in, payloads_in) = (made.of(0, &keys), made.of(1, &payloads));
+    let sorted = table::shuffle_and_sort_by(&keys_in, &payloads_in)?;
+    let (found_keys, found) = session.open(&sorted)?;
+    clock.stop();
+    let mut records: Vec<(u64, u64)> = keys.into_iter().zip(payloads).collect();
+    records.sort_by_key(|(key, _)| *key);
+    right(found_keys.into_iter().zip(found).eq(records))
 }
 
 fn hamming(session: &Session, clock: &mut Clock<'_>, made: &mut Inputs<'_>) -> Result<()> {

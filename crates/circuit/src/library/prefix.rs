@@ -10,7 +10,9 @@
 //! looks for few ANDs within it: each carry in turn takes the cheapest way to split its positions, counting as free
 //! what earlier carries have built. That search is a heuristic, its depth is optimal for this family of networks.
 
+mod even;
 mod known;
+mod making;
 mod search;
 
 use std::sync::Arc;
@@ -20,10 +22,10 @@ use search::Search;
 use super::timed::Timed;
 use crate::Builder;
 
-/// Above this many positions the search is too slow and the plan is a fixed Sklansky tree.
+/// Above this many positions the search is too slow and the plan is a fixed Sklansky tree, unless a table has one.
 const SEARCH_LIMIT: usize = 65;
 /// What is remembered of the search is kept in a byte for each position.
-const _: () = assert!(SEARCH_LIMIT < 256);
+const _: () = assert!(SEARCH_LIMIT < 256 && even::LIMIT < 256);
 /// Above this many positions that arrive at different times, only the order that is best for most sums is tried.
 const UNEVEN_LIMIT: usize = 40;
 
@@ -140,6 +142,11 @@ impl Plan {
 
 fn plan(arrivals: &[Arrival], wanted: Wanted) -> Arc<Plan> {
     let last = arrivals.len() - 1;
+    if wanted == Wanted::All && arrivals.len() <= even::LIMIT && is_uniform(arrivals) {
+        return known::plan(arrivals.to_vec(), wanted, |arrivals| {
+            Arc::new(even::plan(arrivals.len()))
+        });
+    }
     if arrivals.len() > SEARCH_LIMIT {
         return Arc::new(sklansky(arrivals, wanted));
     }
@@ -154,10 +161,26 @@ fn plan(arrivals: &[Arrival], wanted: Wanted) -> Arc<Plan> {
     })
 }
 
+/// Pairs that arrive at once.
+fn uniform(positions: usize) -> Vec<Arrival> {
+    let arrival = Arrival {
+        propagate: 0,
+        generate: 1,
+        cost: 1,
+    };
+    vec![arrival; positions]
+}
+
+fn is_uniform(arrivals: &[Arrival]) -> bool {
+    arrivals
+        .iter()
+        .all(|arrival| arrival.cost == 1 && *arrival == arrivals[0])
+}
+
 fn search(arrivals: &[Arrival], up: &[usize]) -> Plan {
     let mut best: Option<Plan> = None;
     for order in orders(up, arrivals) {
-        let plan = Search::new(arrivals).run(up, &order);
+        let plan = Search::new(arrivals).run(up, &order).0;
         if best.as_ref().is_none_or(|b| plan.ands < b.ands) {
             best = Some(plan);
         }
@@ -244,21 +267,12 @@ fn sklansky(arrivals: &[Arrival], wanted: Wanted) -> Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::search::Part;
+    use super::making::Part;
     use super::*;
-
-    fn uniform(n: usize) -> Vec<Arrival> {
-        let arrival = Arrival {
-            propagate: 0,
-            generate: 1,
-            cost: 1,
-        };
-        vec![arrival; n]
-    }
 
     #[test]
     fn the_search_beats_the_balanced_tree() {
-        for n in 5..SEARCH_LIMIT {
+        for n in 5..=even::LIMIT {
             let arrivals = uniform(n);
             assert!(
                 plan(&arrivals, Wanted::All).ands < sklansky(&arrivals, Wanted::All).ands,
@@ -269,7 +283,7 @@ mod tests {
 
     #[test]
     fn depth_d_reaches_over_one_less_than_two_to_the_d_positions() {
-        for n in 1..SEARCH_LIMIT {
+        for n in 1..=even::LIMIT {
             let arrivals = uniform(n);
             let least = Search::new(&arrivals).least[Part::Generate as usize][n - 1];
             assert_eq!(least, (n + 1).next_power_of_two().ilog2(), "{n}");

@@ -17,6 +17,9 @@ use crate::table::network::{Gate, Network};
 use crate::table::quicksort::{Quicksort, spare};
 use crate::value::Value;
 
+/// Keys that are compared at once.
+const AT_ONCE: usize = 1 << 18;
+
 /// An order of the records of a row. It moves any rows of as many records alike, and back.
 pub(crate) struct Order {
     records: usize,
@@ -121,23 +124,27 @@ impl Order {
         let keys = records.part(0, key.width as u32);
         let numbered = Value::join(&[&numbers(session, 0..count, bits_of_places(count)), &keys]);
         let mut order = Self::random(&numbered);
-        let keys = order.applied(&numbered);
-        let foreseen = session.foresees().then(|| {
+        let mut keys = order.applied(&numbered);
+        let mut foreseen = session.foresees().then(|| {
             session.spare(spare(count) * u64::from(keys.width()));
             random_ranks(count)
         });
         let mut sort = Quicksort::new(count, wanted);
-        while let Some((firsts, seconds)) = sort.pairs() {
-            let operands = [&keys.gather(&firsts), &keys.gather(&seconds)];
-            let less = Value::apply(Op::Less { signed: key.signed }, &operands, 1);
+        loop {
+            let less = compared(&keys, sort.pairs(), key.signed);
+            if less.is_empty() {
+                break;
+            }
+            let less = Value::concat(&less.iter().collect::<Vec<_>>());
             let opened = session.open_untelling(&less)?;
-            let pairs = firsts.iter().zip(&seconds);
             sort.hear(&match &foreseen {
-                None => (0..firsts.len())
-                    .map(|lane| opened.get(0, lane))
-                    .collect::<Vec<_>>(),
-                Some(ranks) => pairs.map(|(&x, &y)| ranks[x] < ranks[y]).collect(),
+                None => opened.bits().collect::<Vec<_>>(),
+                Some(ranks) => sort.pairs().map(|(x, y)| ranks[x] < ranks[y]).collect(),
             });
+            if let Some(nearer) = sort.nearer() {
+                keys = keys.gather(&nearer);
+                foreseen = foreseen.map(|ranks| nearer.iter().map(|&key| ranks[key]).collect());
+            }
         }
         order.places = Places::After(sort.into_order());
         Ok(order)
@@ -210,6 +217,19 @@ impl Order {
                 })
             }
         }
+    }
+}
+
+/// Whether the first key of each pair is less than the second, for some pairs after others, so that few keys are copied at a time.
+fn compared(keys: &Value, mut pairs: impl Iterator<Item = (usize, usize)>, signed: bool) -> Vec<Value> {
+    let mut compared = Vec::new();
+    loop {
+        let (firsts, seconds): (Vec<_>, Vec<_>) = pairs.by_ref().take(AT_ONCE).unzip();
+        if firsts.is_empty() {
+            return compared;
+        }
+        let operands = [&keys.gather(&firsts), &keys.gather(&seconds)];
+        compared.push(Value::apply(Op::Less { signed }, &operands, 1).computed());
     }
 }
 

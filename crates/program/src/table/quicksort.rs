@@ -5,6 +5,18 @@ use std::ops::Range;
 /// Parts of up to so many records are sorted by comparing all pairs.
 const ALL_PAIRS: usize = 8;
 
+/// Steps after which keys are put where records are.
+const STEPS: usize = 4;
+/// Up to so many parts they are in each step.
+const FEW: usize = 64;
+
+#[derive(Clone, Copy)]
+struct Record {
+    number: u32,
+    /// Where its key is.
+    key: u32,
+}
+
 /// Records of a part, in some order.
 #[derive(Clone, Copy)]
 struct Part {
@@ -19,13 +31,14 @@ struct Part {
 /// random keys a thousand records or more take less than `1.12·n·log2 n` comparisons in `2.8·log2 n` steps, which a test holds.
 pub(super) struct Quicksort {
     /// Those of a part lie together, and parts in their order.
-    records: Vec<u32>,
+    records: Vec<Record>,
     /// Parts that are not sorted.
     parts: Vec<Part>,
     /// Room for those of a part.
-    moved: Vec<u32>,
+    moved: Vec<Record>,
     /// How many of the least records come in their order.
     wanted: usize,
+    steps: usize,
 }
 
 /// Comparisons that a sort of so many records may take more than another: six standard deviations.
@@ -38,32 +51,42 @@ fn deviation(records: usize) -> u64 {
     records as u64 >> (records.max(1).ilog2() / 5)
 }
 
-/// Records that are less than others, if these are greater.
-pub(super) type Pairs = (Vec<usize>, Vec<usize>);
-
 impl Quicksort {
     /// Of `count` records, fewer than 2^32, the first `wanted` come in their order, and the others in some order.
     pub(super) fn new(count: usize, wanted: usize) -> Self {
+        let record = |number| Record { number, key: number };
         let mut sort = Self {
-            records: (0..count).map(|record| record as u32).collect(),
+            records: (0..count as u32).map(record).collect(),
             parts: Vec::new(),
             moved: Vec::new(),
             wanted,
+            steps: 0,
         };
         sort.parts.extend(sort.open(0..count, 0));
         sort
     }
 
-    /// What is to be compared next: whether each of the first is less than that of the second. Nothing if all is sorted.
-    pub(super) fn pairs(&self) -> Option<Pairs> {
-        let mut pairs = Pairs::default();
-        for part in &self.parts {
-            part.pairs(&self.records[part.range()], |first, second| {
-                pairs.0.push(first as usize);
-                pairs.1.push(second as usize);
-            });
+    /// What is to be compared next: whether the first key of each pair is less than the second. Nothing if all is sorted.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        let parts = self.parts.iter();
+        parts.flat_map(|part| part.pairs(&self.records[part.range()]))
+    }
+
+    /// Every few steps, and in each as long as there are few parts: the keys that are still compared, those of a part side by side, as they are numbered from
+    /// now on. Keys that lie far apart take longer to collect.
+    pub(super) fn nearer(&mut self) -> Option<Vec<usize>> {
+        self.steps += 1;
+        if self.parts.len() > FEW && !self.steps.is_multiple_of(STEPS) {
+            return None;
         }
-        (!pairs.0.is_empty()).then_some(pairs)
+        let mut keys = Vec::new();
+        for part in &self.parts {
+            for record in &mut self.records[part.range()] {
+                let key = std::mem::replace(&mut record.key, keys.len() as u32);
+                keys.push(key as usize);
+            }
+        }
+        (!keys.is_empty()).then_some(keys)
     }
 
     /// Goes on with what came of the comparisons.
@@ -86,7 +109,10 @@ impl Quicksort {
 
     /// The records from the least to the greatest, as far as they are wanted, once there is nothing to compare.
     pub(super) fn into_order(self) -> Vec<usize> {
-        self.records.into_iter().map(|record| record as usize).collect()
+        self.records
+            .into_iter()
+            .map(|record| record.number as usize)
+            .collect()
     }
 
     /// The records in these places, of which the first `sorted` are, as a part, unless all of them are sorted, or none wanted. If those are too few to take their
@@ -172,18 +198,18 @@ impl Part {
         }
     }
 
-    fn pairs(self, records: &[u32], mut compare: impl FnMut(u32, u32)) {
-        if self.sorted > 0 {
-            let pivot = records[self.sorted / 2];
-            records[self.sorted..]
-                .iter()
-                .for_each(|&other| compare(other, pivot));
-            return;
-        }
-        let sample = &records[..self.sample()];
-        for (at, &first) in sample.iter().enumerate() {
-            sample[at + 1..].iter().for_each(|&second| compare(first, second));
-        }
+    fn pairs(self, records: &[Record]) -> impl Iterator<Item = (usize, usize)> {
+        let key = |at: usize| records[at].key as usize;
+        let sample = if self.sorted > 0 { 0 } else { self.sample() };
+        let of_sample = (0..sample)
+            .flat_map(move |first| (first + 1..sample).map(move |second| (key(first), key(second))));
+        let others = if self.sorted > 0 {
+            self.sorted..self.count
+        } else {
+            0..0
+        };
+        let with_pivot = others.map(move |other| (key(other), key(self.sorted / 2)));
+        of_sample.chain(with_pivot)
     }
 }
 
@@ -203,15 +229,18 @@ mod tests {
     fn sorted(keys: &[u32]) -> (usize, usize) {
         let mut sort = Quicksort::new(keys.len(), keys.len());
         let (mut compared, mut steps) = (0, 0);
-        while let Some((firsts, seconds)) = sort.pairs() {
-            compared += firsts.len();
+        let mut keys_here = keys.to_vec();
+        loop {
+            let less: Vec<bool> = sort.pairs().map(|(x, y)| keys_here[x] < keys_here[y]).collect();
+            if less.is_empty() {
+                break;
+            }
+            compared += less.len();
             steps += 1;
-            let less: Vec<bool> = firsts
-                .iter()
-                .zip(seconds)
-                .map(|(&x, y)| keys[x] < keys[y])
-                .collect();
             sort.hear(&less);
+            if let Some(nearer) = sort.nearer() {
+                keys_here = nearer.iter().map(|&key| keys_here[key]).collect();
+            }
         }
         let order = sort.into_order();
         assert!(order.is_sorted_by_key(|&at| keys[at]) && order.len() == keys.len());
@@ -267,8 +296,9 @@ mod tests {
             sorted(&(0..count).rev().collect::<Vec<_>>());
         }
         let mut sort = Quicksort::new(200, 200);
-        while let Some((firsts, _)) = sort.pairs() {
-            sort.hear(&vec![false; firsts.len()]);
+        while sort.pairs().next().is_some() {
+            let pairs = sort.pairs().count();
+            sort.hear(&vec![false; pairs]);
         }
         let mut order = sort.into_order();
         order.sort_unstable();

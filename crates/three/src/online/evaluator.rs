@@ -26,7 +26,7 @@ const GROUP_WORDS: usize = 1 << 17;
 const GROUP_STRIDES: (usize, usize) = (8, 256);
 
 /// Words of an AND layer, on average, that are sent in one message if there are enough lanes, and the most groups for that.
-const WAVE: (usize, usize) = (1 << 13, 8);
+const WAVE: (usize, usize) = (1 << 13, 32);
 
 /// Below this many lanes, rows that do not fill their words are packed densely: padding would cost more than packing.
 const PACK_BELOW: usize = 1024;

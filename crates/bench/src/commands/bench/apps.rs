@@ -15,7 +15,7 @@ use cenote_console::{Progress, child};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchApps {
-    /// Programs [default: all but billion]
+    /// Programs [default: all but billion and sort-million]
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = apps())]
     app: Vec<App>,
     /// Protocols, or clear for none [default: all]
@@ -90,7 +90,7 @@ pub(super) fn run(options: &BenchApps, verbose: u8) -> Result<()> {
         repeat: options.repeat,
     };
     if apps.apps.is_empty() {
-        apps.apps = App::ALL.into_iter().filter(|&app| app != App::Billion).collect();
+        apps.apps = App::ALL.into_iter().filter(|app| !app.is_large()).collect();
     }
     if apps.engines.is_empty() {
         apps.engines = all_engines().map(str::to_owned).collect();

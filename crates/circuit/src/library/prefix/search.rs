@@ -1,20 +1,9 @@
 //! The search for few ANDs within the least depth.
 
-use super::{Arrival, Op, Plan};
+use super::making::{Choice, Guide, Making, Part};
+use super::{Arrival, Plan};
 
 const IMPOSSIBLE: u32 = u32::MAX / 4;
-
-/// How a group is made.
-#[derive(Clone, Copy, Debug, Default)]
-enum Choice {
-    /// It is there already.
-    #[default]
-    Built,
-    Leaf,
-    /// First position of the high part.
-    Split(u8),
-    Majority,
-}
 
 /// The cheapest way found for a group within a depth.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,20 +14,18 @@ struct Remembered {
     choice: Choice,
 }
 
-/// A part of a group: its `G` or its `P`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Generate,
-    Propagate,
-}
-
 pub(super) struct Search<'a> {
     arrivals: &'a [Arrival],
     n: usize,
     /// Least depth of each group, `[part][lo * n + hi]`.
     pub(super) least: [Vec<u32>; 2],
-    /// Shallowest node built so far for each group.
-    built: [Vec<Option<(u32, usize)>>; 2],
+    making: Making<'a>,
+    found: Found,
+}
+
+/// What was found so far.
+struct Found {
+    n: usize,
     /// Cheapest way found for a group within a depth.
     memo: Vec<Remembered>,
     /// The carry in hand, counted from 1.
@@ -47,7 +34,6 @@ pub(super) struct Search<'a> {
     changed: [Vec<u8>; 2],
     base: u32,
     levels: usize,
-    plan: Plan,
 }
 
 impl<'a> Search<'a> {
@@ -76,13 +62,15 @@ impl<'a> Search<'a> {
             arrivals,
             n,
             least,
-            built: [vec![None; n * n], vec![None; n * n]],
-            memo: Vec::new(),
-            turn: 0,
-            changed: [vec![0; n * n], vec![0; n * n]],
-            base: arrivals.iter().map(|a| a.propagate).min().unwrap_or(0),
-            levels: 0,
-            plan: Plan::default(),
+            making: Making::new(arrivals),
+            found: Found {
+                n,
+                memo: Vec::new(),
+                turn: 0,
+                changed: [vec![0; n * n], vec![0; n * n]],
+                base: arrivals.iter().map(|a| a.propagate).min().unwrap_or(0),
+                levels: 0,
+            },
         }
     }
 
@@ -92,44 +80,33 @@ impl<'a> Search<'a> {
         wanted.iter().map(|&hi| least[hi]).max().unwrap_or(0)
     }
 
-    pub(super) fn run(mut self, outputs: &[usize], order: &[usize]) -> Plan {
+    /// A plan that builds the carries in this order, and all that was chosen on the way, where there was a choice.
+    pub(super) fn run(mut self, outputs: &[usize], order: &[usize]) -> (Plan, Vec<Choice>) {
         let limit = self.limit(outputs);
-        self.levels = (limit - self.base + 1) as usize;
-        self.memo = vec![Remembered::default(); 2 * self.n * self.n * self.levels];
-        let mut made = vec![0; self.n];
+        self.found.levels = (limit - self.found.base + 1) as usize;
+        self.found.memo = vec![Remembered::default(); 2 * self.n * self.n * self.found.levels];
+        let mut chosen = Vec::new();
         for &hi in order {
-            self.turn += 1;
+            self.found.turn += 1;
             self.cost(Part::Generate, 0, hi, limit);
-            made[hi] = self.make(Part::Generate, 0, hi, limit).1;
+            let mut guide = Noted(&mut self.found, &mut chosen);
+            self.making.carry(hi, limit, &mut guide);
         }
-        self.plan.outputs = outputs.iter().map(|&hi| made[hi]).collect();
-        self.plan
-    }
-
-    /// Where a group within a depth is remembered. Those that meet in [`Self::cheapest_split`] lie close together: low parts of a `G` by
-    /// their ends, high parts by their starts.
-    #[inline]
-    fn slot(&self, part: Part, lo: usize, hi: usize, limit: u32) -> usize {
-        let (row, place) = match part {
-            Part::Generate => (lo, hi),
-            Part::Propagate => (hi, lo),
-        };
-        let table = part as usize * self.levels + (limit - self.base) as usize;
-        (table * self.n + row) * self.n + place
+        (self.making.finish(outputs), chosen)
     }
 
     /// ANDs to add for a group that is at most `limit` deep.
     #[inline]
     fn cost(&mut self, part: Part, lo: usize, hi: usize, limit: u32) -> u32 {
-        let slot = self.slot(part, lo, hi, limit);
-        let known = &self.memo[slot];
-        if known.turn > self.changed[part as usize][lo * self.n + hi] {
+        let slot = self.found.slot(part, lo, hi, limit);
+        let known = &self.found.memo[slot];
+        if known.turn > self.found.changed[part as usize][lo * self.n + hi] {
             return known.cost;
         }
         let (cost, choice) = self.find_cost(part, lo, hi, limit);
-        self.memo[slot] = Remembered {
+        self.found.memo[slot] = Remembered {
             cost,
-            turn: self.turn,
+            turn: self.found.turn,
             choice,
         };
         cost
@@ -140,8 +117,8 @@ impl<'a> Search<'a> {
         if self.least[part as usize][group] > limit {
             return (IMPOSSIBLE, Choice::Leaf);
         }
-        match self.built[part as usize][group] {
-            Some((depth, _)) if depth <= limit => (0, Choice::Built),
+        match self.making.depth(part, lo, hi) {
+            Some(depth) if depth <= limit => (0, Choice::Built),
             _ if lo == hi => match part {
                 Part::Generate => (self.arrivals[lo].cost, Choice::Leaf),
                 Part::Propagate => (0, Choice::Leaf),
@@ -153,7 +130,7 @@ impl<'a> Search<'a> {
     fn cheapest_split(&mut self, part: Part, lo: usize, hi: usize, limit: u32) -> (u32, Choice) {
         let mut best = (IMPOSSIBLE, Choice::Leaf);
         // A limit of 0 leaves no room for an AND.
-        let Some(below) = limit.checked_sub(1).filter(|&l| l >= self.base) else {
+        let Some(below) = limit.checked_sub(1).filter(|&l| l >= self.found.base) else {
             return best;
         };
         if part == Part::Generate && self.arrivals[hi].propagate <= below {
@@ -178,56 +155,19 @@ impl<'a> Search<'a> {
         }
         best
     }
+}
 
-    /// Builds a group as the last [`Self::cost`] of it chose; gives its depth and node.
-    fn make(&mut self, part: Part, lo: usize, hi: usize, limit: u32) -> (u32, usize) {
-        let group = lo * self.n + hi;
-        // Another part of the same tree may have built it since its cost was counted.
-        if let Some((depth, node)) = self.built[part as usize][group]
-            && depth <= limit
-        {
-            return (depth, node);
-        }
-        let known = &self.memo[self.slot(part, lo, hi, limit)];
-        assert_ne!(known.turn, 0, "its cost was counted");
-        let choice = known.choice;
-        let below = limit.saturating_sub(1);
-        let (depth, op, ands) = match (choice, part) {
-            (Choice::Built, _) => unreachable!("what is built was found above"),
-            (Choice::Leaf, Part::Generate) => {
-                let arrival = self.arrivals[lo];
-                (arrival.generate, Op::Generate(lo), arrival.cost)
-            }
-            (Choice::Leaf, Part::Propagate) => (self.arrivals[lo].propagate, Op::Propagate(lo), 0),
-            (Choice::Majority, _) => {
-                let (depth, low) = self.make(part, lo, hi - 1, below);
-                (
-                    1 + depth.max(self.arrivals[hi].propagate),
-                    Op::Majority(hi, low),
-                    1,
-                )
-            }
-            (Choice::Split(k), Part::Propagate) => {
-                let k = usize::from(k);
-                let (low_depth, low) = self.make(part, lo, k - 1, below);
-                let (high_depth, high) = self.make(part, k, hi, below);
-                (1 + low_depth.max(high_depth), Op::JoinPropagate(high, low), 1)
-            }
-            (Choice::Split(k), Part::Generate) => {
-                let k = usize::from(k);
-                let (low_depth, low) = self.make(part, lo, k - 1, below);
-                let (p_depth, propagate) = self.make(Part::Propagate, k, hi, below);
-                let (g_depth, high) = self.make(part, k, hi, limit);
-                let depth = g_depth.max(1 + low_depth.max(p_depth));
-                (depth, Op::JoinGenerate(high, propagate, low), 1)
-            }
+impl Found {
+    /// Where a group within a depth is remembered. Those that meet in [`Search::cheapest_split`] lie close together: low parts of a `G` by
+    /// their ends, high parts by their starts.
+    #[inline]
+    fn slot(&self, part: Part, lo: usize, hi: usize, limit: u32) -> usize {
+        let (row, place) = match part {
+            Part::Generate => (lo, hi),
+            Part::Propagate => (hi, lo),
         };
-        let node = self.plan.push(op, ands);
-        self.built[part as usize][group] = Some((depth, node));
-        if ands > 0 {
-            self.forget(part, lo, hi);
-        }
-        (depth, node)
+        let table = part as usize * self.levels + (limit - self.base) as usize;
+        (table * self.n + row) * self.n + place
     }
 
     /// Lets what is remembered of groups with this part count for nothing from the next carry on.
@@ -240,5 +180,21 @@ impl<'a> Search<'a> {
             }
             generate[groups].fill(self.turn);
         }
+    }
+}
+
+/// What was found, and what was chosen by it.
+struct Noted<'a>(&'a mut Found, &'a mut Vec<Choice>);
+
+impl Guide for Noted<'_> {
+    fn choose(&mut self, part: Part, lo: usize, hi: usize, limit: u32) -> Choice {
+        let known = &self.0.memo[self.0.slot(part, lo, hi, limit)];
+        assert_ne!(known.turn, 0, "its cost was counted");
+        self.1.push(known.choice);
+        known.choice
+    }
+
+    fn made(&mut self, part: Part, lo: usize, hi: usize) {
+        self.0.forget(part, lo, hi);
     }
 }
