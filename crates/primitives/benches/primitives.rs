@@ -138,14 +138,7 @@ fn lanes(c: &mut Criterion) {
         at += len;
     }
     sampler.shuffle(&mut short);
-    let mut near: Vec<u32> = (0..LANES as u32).collect();
-    near.chunks_mut(1 << 12).for_each(|c| sampler.shuffle(c));
-    let near = near.iter().map(|&place| LaneRun::new(0, place, 1)).collect();
-    for (name, runs) in [
-        ("one by one", single.collect()),
-        ("short runs", short),
-        ("one near", near),
-    ] {
+    for (name, runs) in [("one by one", single.collect()), ("short runs", short)] {
         group.bench_function(name, |b| {
             b.iter(|| BitMatrix::arrange(&[black_box(&matrix)], &runs))
         });
