@@ -257,6 +257,10 @@ fn transposed<const LIMBS: usize>(
             );
             continue;
         }
+        if let [lane] = columns[from..][..len] {
+            moved.fill(lane, run.times as usize);
+            continue;
+        }
         for _ in 0..run.times {
             moved.copy(&columns[from..][..len]);
         }
@@ -331,6 +335,18 @@ impl<const LIMBS: usize> Moved<'_, LIMBS> {
         self.filled += count;
         if self.filled >= LANES {
             self.write();
+        }
+    }
+
+    fn fill(&mut self, lane: [u64; LIMBS], mut times: usize) {
+        while times > 0 {
+            let now = times.min(LANES - self.filled);
+            self.lanes[self.filled..][..now].fill(lane);
+            self.filled += now;
+            times -= now;
+            if self.filled == LANES {
+                self.write();
+            }
         }
     }
 
@@ -444,7 +460,16 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             state >> 11
         };
-        let shapes = [(16, 100), (64, 65), (70, 129), (130, 1000), (3, 100)];
+        let shapes = [
+            (16, 100),
+            (64, 65),
+            (70, 129),
+            (130, 1000),
+            (3, 100),
+            (65, 512),
+            (127, 513),
+            (128, 515),
+        ];
         // Runs of several lanes, of one each, and few of one each.
         let kinds = [(1, 2), (1, 1), (9, 1)];
         for ((rows, lanes), (fewer, longest)) in shapes

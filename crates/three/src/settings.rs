@@ -117,7 +117,7 @@ impl Config {
     /// What must be the same at all parties of a session with `workers` workers, besides its name.
     pub fn terms(&self, workers: usize) -> Terms {
         let mut terms = vec![
-            ("three".into(), "version 2".into()),
+            ("three".into(), "version 3".into()),
             ("variant".into(), self.parameters.variant().to_string()),
             ("parameters".into(), Shape::of(&self.parameters).to_string()),
             ("view check".into(), self.view_check.to_string()),

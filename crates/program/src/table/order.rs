@@ -131,7 +131,7 @@ impl Order {
         });
         let mut sort = Quicksort::new(count, wanted);
         loop {
-            let less = compared(&keys, sort.pairs(), key.signed);
+            let less = compared(&keys, sort.pairs(), key.signed, AT_ONCE);
             if less.is_empty() {
                 break;
             }
@@ -141,7 +141,10 @@ impl Order {
                 None => opened.bits().collect::<Vec<_>>(),
                 Some(ranks) => sort.pairs().map(|(x, y)| ranks[x] < ranks[y]).collect(),
             });
-            if let Some(nearer) = sort.nearer() {
+            // Where a protocol has no shuffles of its own, what is copied is whole blocks, and may keep what it was copied from.
+            if session.shuffles()
+                && let Some(nearer) = sort.nearer()
+            {
                 keys = keys.gather(&nearer);
                 foreseen = foreseen.map(|ranks| nearer.iter().map(|&key| ranks[key]).collect());
             }
@@ -220,11 +223,16 @@ impl Order {
     }
 }
 
-/// Whether the first key of each pair is less than the second, for some pairs after others, so that few keys are copied at a time.
-fn compared(keys: &Value, mut pairs: impl Iterator<Item = (usize, usize)>, signed: bool) -> Vec<Value> {
+/// Whether the first key of each pair is less than the second, for `at_once` pairs after others, so that few keys are copied at a time.
+fn compared(
+    keys: &Value,
+    mut pairs: impl Iterator<Item = (usize, usize)>,
+    signed: bool,
+    at_once: usize,
+) -> Vec<Value> {
     let mut compared = Vec::new();
     loop {
-        let (firsts, seconds): (Vec<_>, Vec<_>) = pairs.by_ref().take(AT_ONCE).unzip();
+        let (firsts, seconds): (Vec<_>, Vec<_>) = pairs.by_ref().take(at_once).unzip();
         if firsts.is_empty() {
             return compared;
         }
@@ -308,6 +316,22 @@ mod tests {
     use cenote_session::ClearEngine;
 
     use super::*;
+
+    #[test]
+    fn pairs_are_compared_some_after_others() {
+        let session = Session::new(ClearEngine::new(PartyId(0), Vec::new()));
+        let keys = session.constant_row(3, &[5, 1, 7, 3]);
+        let pairs = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 1), (0, 2), (3, 2)];
+        for at_once in 1..9 {
+            let less = compared(&keys, pairs.into_iter(), false, at_once);
+            assert_eq!(less.len(), pairs.len().div_ceil(at_once));
+            let less = session
+                .open_untelling(&Value::concat(&less.iter().collect::<Vec<_>>()))
+                .unwrap();
+            let right = [false, true, false, true, false, true, true];
+            assert_eq!(less.bits().collect::<Vec<_>>(), right, "{at_once}");
+        }
+    }
 
     #[test]
     fn places_that_are_no_permutation_are_an_error() {

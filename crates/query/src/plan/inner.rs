@@ -23,14 +23,20 @@ impl Planner<'_> {
             // What one party can join by itself comes first, and what can be joined by promises is.
             let promised = Joining { most: None, ..*join };
             let mut parts = parts;
-            while let Some(both) = promised.locally(&parts)? {
+            while let Some(both) = promised.locally(&parts, |_| Ok(true))? {
                 parts = both;
             }
             if join.most.is_none() {
                 return join.ordered(parts);
             }
-            let joined = promised.ordered(parts.clone());
-            joined.or_else(|_| join.ordered(parts))
+            if let Ok(joined) = promised.ordered(parts.clone()) {
+                return Ok(joined);
+            }
+            // Then what one party can join by itself and no promise joins with anything else.
+            while let Some(both) = join.locally(&parts, |part| promised.is_alone(part, &parts))? {
+                parts = both;
+            }
+            join.ordered(parts)
         })
     }
 

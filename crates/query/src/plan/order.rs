@@ -41,12 +41,18 @@ pub(super) struct Joining<'a> {
 
 impl Joining<'_> {
     /// Joins two parts of the same party, if there are any that go together.
-    pub(super) fn locally(&self, parts: &[Joined]) -> Result<Option<Vec<Joined>>> {
+    pub(super) fn locally(
+        &self,
+        parts: &[Joined],
+        fits: impl Fn(usize) -> Result<bool>,
+    ) -> Result<Option<Vec<Joined>>> {
         for (at, one) in parts.iter().enumerate() {
             for (other_at, other) in parts.iter().enumerate() {
                 if at == other_at
                     || one.physical.owner.is_none()
                     || one.physical.owner != other.physical.owner
+                    || !fits(at)?
+                    || !fits(other_at)?
                 {
                     continue;
                 }
@@ -61,6 +67,17 @@ impl Joining<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a part can be joined with none of the others.
+    pub(super) fn is_alone(&self, part: usize, parts: &[Joined]) -> Result<bool> {
+        for (_, other) in parts.iter().enumerate().filter(|(at, _)| *at != part) {
+            let one = &parts[part];
+            if self.together(one, other)?.is_some() || self.together(other, one)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Each row of `probe` with those of `lookup` that it goes together with, if the promises allow it.

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use cenote_circuit::{Level, Plan};
 use cenote_net::PartyId;
+use cenote_params::three::LOG_BLOCKS;
 use cenote_primitives::{
     SecretBlocks, as_bytes, as_bytes_mut, as_words, as_words_mut, kernels, pack_bits, unpack_bits,
 };
@@ -27,6 +28,9 @@ const GROUP_STRIDES: (usize, usize) = (8, 256);
 
 /// Words of an AND layer, on average, that are sent in one message if there are enough lanes, and the most groups for that.
 const WAVE: (usize, usize) = (1 << 13, 32);
+
+/// Words of any AND layer that are sent in one message, if it is not of one group: a whole log.
+const WIDEST: usize = 8 * LOG_BLOCKS as usize;
 
 /// Below this many lanes, rows that do not fill their words are packed densely: padding would cost more than packing.
 const PACK_BELOW: usize = 1024;
@@ -64,11 +68,11 @@ pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
 /// How many groups of `plan` are evaluated together, layer by layer, if there are so many.
 pub(crate) fn groups_of_a_wave(plan: &Plan) -> usize {
     let (words, most) = WAVE;
-    let of_group = plan.and_count() * most_lanes(plan) / 64;
-    (words * plan.levels().len())
-        .checked_div(of_group)
-        .unwrap_or(1)
-        .clamp(1, most)
+    let (group, levels) = (most_lanes(plan) / 64, plan.levels());
+    let widest = levels.iter().map(|level| level.ands.len()).max().unwrap_or(0);
+    let fit = (WIDEST / group).checked_div(widest).unwrap_or(1);
+    let due = (words * levels.len()).checked_div(plan.and_count() * group);
+    due.unwrap_or(1).min(fit).clamp(1, most)
 }
 
 /// 64-bit words of a layer with `ands` gates in this many lanes.

@@ -16,13 +16,18 @@ pub(super) const LIMIT: usize = 128;
 pub(super) fn plan(positions: usize) -> Plan {
     let (order, choices) = entry(positions);
     let (arrivals, up) = (uniform(positions), (0..positions).collect::<Vec<_>>());
-    let limit = (positions + 1).next_power_of_two().ilog2();
     let mut making = Making::new(&arrivals);
     let mut guide = Written(choices.iter());
     for &hi in &orders(&up, &arrivals)[order] {
-        making.carry(hi, limit, &mut guide);
+        making.carry(hi, limit(positions), &mut guide);
     }
+    debug_assert_eq!(guide.0.len(), 0, "the table has no other choices");
     making.finish(&up)
+}
+
+/// The least depth of all carries.
+fn limit(positions: usize) -> u32 {
+    (positions + 1).next_power_of_two().ilog2()
 }
 
 /// The order for so many positions, and what is chosen.
@@ -52,7 +57,7 @@ impl Guide for Written<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::search::Search;
+    use super::super::{Op, search::Search};
     use super::*;
 
     /// What the table has for so many positions.
@@ -78,6 +83,33 @@ mod tests {
             let found = found(positions);
             assert_eq!((order, choices), (found[0].into(), &found[3..]), "{positions}");
         }
+    }
+
+    #[test]
+    fn the_table_makes_carries_of_the_least_depth() {
+        let mut next = 0;
+        for positions in 1..=LIMIT {
+            let (_, choices) = entry(positions);
+            next += 3 + choices.len();
+            let plan = plan(positions);
+            let mut depths: Vec<u32> = Vec::new();
+            for op in &plan.nodes {
+                let depth = |node: usize| depths[node];
+                depths.push(match *op {
+                    Op::Generate(_) => 1,
+                    Op::Propagate(_) => 0,
+                    Op::JoinGenerate(high, propagate, low) => {
+                        depth(high).max(1 + depth(propagate).max(depth(low)))
+                    }
+                    Op::JoinPropagate(high, low) => 1 + depth(high).max(depth(low)),
+                    Op::Majority(_, low) => 1 + depth(low),
+                });
+            }
+            assert_eq!(plan.outputs.len(), positions);
+            let deepest = plan.outputs.iter().map(|&carry| depths[carry]).max();
+            assert_eq!(deepest, Some(limit(positions)), "{positions}");
+        }
+        assert_eq!(next, TABLE.len());
     }
 
     #[test]

@@ -94,7 +94,8 @@ impl<'a> Making<'a> {
                 (arrival.generate, Op::Generate(lo), arrival.cost)
             }
             (Choice::Leaf, Part::Propagate) => (self.arrivals[lo].propagate, Op::Propagate(lo), 0),
-            (Choice::Majority, _) => {
+            (Choice::Majority, Part::Propagate) => unreachable!("only a carry is a majority"),
+            (Choice::Majority, Part::Generate) => {
                 let (depth, low) = self.make(part, (lo, hi - 1), below, guide);
                 let depth = 1 + depth.max(self.arrivals[hi].propagate);
                 (depth, Op::Majority(hi, low), 1)

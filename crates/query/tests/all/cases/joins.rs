@@ -251,6 +251,15 @@ fn keys_that_come_often_where_others_come_once() {
     large.schema.max_join_rows = Some(50_000);
     let sql = "select sum(amount) from orders o join complaints c on o.cust = c.cust join payments p on p.oid = o.oid";
     large.plan(sql).expect("it is joined");
+    // Where nothing is promised, each party joins its own first: of both a's and the first b there would be too many rows.
+    let mut none = World::new(2)
+        .table(0, "a1", "x u8, k u8", "1 1 | 2 1")
+        .table(0, "a2", "k u8, w u8", "1 5 | 1 6")
+        .table(1, "b1", "x u8, m u8", "1 3 | 1 4 | 2 4 | 2 4")
+        .table(1, "b2", "m u8, z u8", "3 7 | 3 8");
+    none.schema.max_join_rows = Some(4);
+    let sql = "select w, z from a1 join a2 using (k) join b1 on a1.x = b1.x join b2 using (m)";
+    assert_eq!(none.ask(sql), "5 7 | 5 8 | 6 7 | 6 8");
 }
 
 /// Keys of thousands of bits.
