@@ -200,14 +200,12 @@ impl Part {
 
     fn pairs(self, records: &[Record]) -> impl Iterator<Item = (usize, usize)> {
         let key = |at: usize| records[at].key as usize;
-        let sample = if self.sorted > 0 { 0 } else { self.sample() };
+        let (sample, others) = match self.sorted {
+            0 => (self.sample(), 0..0),
+            sorted => (0, sorted..self.count),
+        };
         let of_sample = (0..sample)
             .flat_map(move |first| (first + 1..sample).map(move |second| (key(first), key(second))));
-        let others = if self.sorted > 0 {
-            self.sorted..self.count
-        } else {
-            0..0
-        };
         let with_pivot = others.map(move |other| (key(other), key(self.sorted / 2)));
         of_sample.chain(with_pivot)
     }
