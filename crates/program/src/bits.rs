@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::op::Op;
 use crate::root::{root, root_width};
 use crate::session::Session;
-use crate::table::{self, Lookup, Matched};
+use crate::table::{self, Lookup};
 use crate::value::Value;
 
 /// A row of secrets of so many bits each, for programs that are made from descriptions, such as queries. What the bits mean is the caller's
@@ -337,28 +337,30 @@ impl Bits {
         Bits(table::shuffled(&self.0))
     }
 
-    /// For each of these keys, which are sorted, whether it is among `keys`, which are sorted too, and the `payload` of the last of those.
+    /// These keys, which are sorted, looked up among `keys`, which are sorted too, and none of which comes twice if it is to be `told` which of them were found.
     #[must_use]
     #[track_caller]
-    pub fn looked_up(&self, keys: &Self, payload: &Self) -> (Self, Self) {
-        let (found, payload) = table::looked_up((&keys.0, &payload.0), &self.0, unsigned(self.width()));
-        (Bits(found), Bits(payload))
+    pub fn looked_up(&self, keys: &Self, payload: &Self, told: bool) -> Found {
+        let key = unsigned(self.width());
+        Found::of(table::looked_up((&keys.0, &payload.0), &self.0, key, told))
     }
 
-    /// For each of these keys whether it is among `keys`, and the `payload` there; and whether a key comes twice among those, or the rows are not sorted
-    /// though they were said to be. A key whose highest bit is 1 is none. Which rows are `sorted` is said of `keys` first, and then of these.
+    /// These keys looked up among `keys`; and whether a key comes twice among those, or the rows are not sorted though they were said to be. A key whose highest bit is 1
+    /// is none. Which rows are `sorted` is said of `keys` first, and then of these.
     ///
     /// Nothing if it takes less to sort those that are not, with the `others` bits beside these keys, and to look them up then ([`Bits::looked_up`]).
     #[track_caller]
-    pub fn matched(&self, others: u32, keys: &Self, payload: &Self, sorted: [bool; 2]) -> Option<[Self; 3]> {
+    pub fn matched(
+        &self,
+        others: u32,
+        (keys, payload): (&Self, &Self),
+        sorted: [bool; 2],
+        told: bool,
+    ) -> Option<(Found, Self)> {
         let left = (&keys.0, &payload.0);
         let lookup = Lookup::new(left, (&self.0, others), sorted)?;
-        let Matched {
-            found,
-            payload,
-            wrong,
-        } = lookup.run(left, &self.0);
-        Some([found, payload, wrong].map(Bits))
+        let (found, wrong) = lookup.run(left, &self.0, told);
+        Some((Found::of(found), Bits(wrong)))
     }
 
     /// Each of these records as often as its number in `counts` says, one copy after the other, the first `most` of them. The records; which of the
@@ -381,6 +383,27 @@ impl Bits {
     pub fn scanned(&self, starts: &Self, combine: impl Fn(&Self, &Self) -> Self) -> Self {
         let combine = |x: &Value, y: &Value| combine(&Bits(x.clone()), &Bits(y.clone())).0;
         Bits(table::scanned(&starts.0, &self.0, &combine))
+    }
+}
+
+/// What [`Bits::looked_up`] and [`Bits::matched`] find of some keys among others.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Whether each key is among the others.
+    pub found: Bits,
+    /// The payload of the last one that is the same; without meaning if there is none.
+    pub payload: Bits,
+    /// Whether each of the others was found, if that was to be told; without meaning of one that is none.
+    pub used: Option<Bits>,
+}
+
+impl Found {
+    fn of(found: table::Found) -> Self {
+        Self {
+            found: Bits(found.found),
+            payload: Bits(found.payload),
+            used: found.used.map(Bits),
+        }
     }
 }
 

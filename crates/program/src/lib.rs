@@ -43,7 +43,7 @@ mod value;
 mod values;
 mod word;
 
-pub use bits::Bits;
+pub use bits::{Bits, Found};
 pub use counter::{Abilities, StepTally, Tally, tally};
 pub use error::{Error, Misuse, Result};
 pub use function::Function;

@@ -157,7 +157,7 @@ fn flows_of(relation: &Relation) -> RelationFlows {
             }
             RelationFlows { columns, rows }
         }
-        Operation::Left { left, right, on } => of_left_join(flows_of(left), flows_of(right), on),
+        Operation::Outer { .. } => of_outer_join(relation),
         Operation::Union(inputs) => {
             let mut parts = inputs.iter().map(flows_of);
             let mut all = parts.next().unwrap_or(RelationFlows {
@@ -181,16 +181,33 @@ fn flows_of(relation: &Relation) -> RelationFlows {
     }
 }
 
-fn of_left_join(left: RelationFlows, right: RelationFlows, on: &[(Expr, Expr)]) -> RelationFlows {
+fn of_outer_join(relation: &Relation) -> RelationFlows {
+    let Operation::Outer {
+        left,
+        right,
+        on,
+        full,
+    } = &relation.operation
+    else {
+        unreachable!("it is called for outer joins");
+    };
+    let (left, right) = (flows_of(left), flows_of(right));
     // That a column is null tells that there was no row with these keys.
     let mut found = right.rows.clone();
+    if *full {
+        found.extend(left.rows.iter().copied());
+    }
     for (x, y) in on {
         found.extend(of(x, &left.columns).iter().copied());
         found.extend(of(y, &right.columns).iter().copied());
     }
-    let of_right = each(right.columns, |column| column.union(&found).copied().collect());
+    let with_found = |columns: Vec<_>| each(columns, |column| column.union(&found).copied().collect());
+    let of_left = match full {
+        true => with_found(left.columns),
+        false => left.columns,
+    };
     RelationFlows {
-        columns: left.columns.into_iter().chain(of_right).collect(),
+        columns: of_left.into_iter().chain(with_found(right.columns)).collect(),
         // With several rows for a key, there are as many.
         rows: left.rows.union(&found).copied().collect(),
     }

@@ -76,7 +76,7 @@ fn once_each(relation: &Relation) -> Result<()> {
             let tables = input.scanned();
             if !seen.is_disjoint(&tables) {
                 let what = "the job sets `min_group`, so the rows of one table may come once only where they are counted; leave out UNION of a table with \
-                            itself, and ROLLUP, CUBE, GROUPING SETS and FULL JOIN below a GROUP BY or DISTINCT";
+                            itself, and ROLLUP, CUBE and GROUPING SETS below a GROUP BY or DISTINCT";
                 return Err(Error::query(relation.at, what));
             }
             seen.extend(tables);

@@ -135,9 +135,12 @@ impl Places<'_> {
                     .unzip();
                 (Operation::Inner(inputs, conditions), lists.concat())
             }
-            Operation::Left { left, right, on } => {
-                self.left(self.of(left)?, self.of(right)?, on, relation)?
-            }
+            Operation::Outer {
+                left,
+                right,
+                on,
+                full,
+            } => self.outer((self.of(left)?, self.of(right)?), (on, *full), relation)?,
             Operation::Union(inputs) => self.union(self.all(inputs)?, relation),
             Operation::Group { .. } => self.groups(relation)?,
             Operation::Window(input, window) => self.windowed(self.of(input)?, window, relation)?,
@@ -173,11 +176,10 @@ impl Places<'_> {
         })
     }
 
-    fn left(
+    fn outer(
         &self,
-        left: Placed,
-        right: Placed,
-        on: &[(Expr, Expr)],
+        (left, right): (Placed, Placed),
+        (on, full): (&[(Expr, Expr)], bool),
         relation: &Relation,
     ) -> Result<(Operation, Vec<Option<Listing>>)> {
         let (own, other) = (left.columns(), right.columns());
@@ -193,7 +195,13 @@ impl Places<'_> {
         let on = on.iter().map(pair).collect::<Result<Vec<_>>>()?;
         let lists = [left.lists, right.lists].concat();
         let (left, right) = (Box::new(left.relation), Box::new(right.relation));
-        Ok((Operation::Left { left, right, on }, lists))
+        let operation = Operation::Outer {
+            left,
+            right,
+            on,
+            full,
+        };
+        Ok((operation, lists))
     }
 
     fn all(&self, inputs: &[Relation]) -> Result<Vec<Placed>> {

@@ -12,6 +12,9 @@ use crate::secret::upload::{Shape, Upload, uploads};
 /// Bytes of a row's place in an order, of which there are two while rows are sorted.
 const PLACE: u64 = 8;
 
+/// Bytes of a row that a join may not find: whether it did, and its place.
+const REST: u64 = 17;
+
 /// Bytes of a group besides its columns, and of a value of it.
 const GROUP: u64 = 128;
 const GROUPED: u64 = 32;
@@ -209,7 +212,12 @@ fn bytes_of_steps(physical: &Physical) -> u64 {
         }
         Step::Join(join) => {
             let lookup = bytes_of_steps(&join.lookup);
-            lookup.max(bytes_of_rows(&join.lookup) + bytes_of_steps(&join.probe))
+            let rest = if join.rest {
+                join.lookup.rows as u64 * REST
+            } else {
+                0
+            };
+            lookup.max(bytes_of_rows(&join.lookup) + bytes_of_steps(&join.probe) + rest)
         }
         Step::Group { input, .. } => {
             let group = GROUP + GROUPED * physical.columns.len() as u64;

@@ -74,11 +74,13 @@ pub(crate) enum Operation {
     Filter(Box<Relation>, Expr),
     /// All combinations for which all conditions hold. The columns are those of all inputs.
     Inner(Vec<Relation>, Vec<Expr>),
-    /// Each row of the first with the rows of the second where these are equal, or with nulls. `at` is where it stands.
-    Left {
+    /// Each row of the first with the rows of the second where these are equal, or with nulls; if it is `full`, also each row of the second that has none of the first, with
+    /// nulls before it.
+    Outer {
         left: Box<Relation>,
         right: Box<Relation>,
         on: Vec<(Expr, Expr)>,
+        full: bool,
     },
     Union(Vec<Relation>),
     /// The columns are the keys, and then the aggregates. Without keys there is one row; `grouped` says whether there are.
@@ -127,7 +129,7 @@ impl Relation {
                 _ => false,
             },
             Operation::Window(input, _) => column < input.columns.len() && input.is_null(column),
-            Operation::Scan(_) | Operation::Inner(..) | Operation::Left { .. } => false,
+            Operation::Scan(_) | Operation::Inner(..) | Operation::Outer { .. } => false,
         }
     }
 
@@ -155,7 +157,7 @@ impl Relation {
                 vec![input]
             }
             Operation::Group { input, .. } | Operation::Window(input, _) => vec![input],
-            Operation::Left { left, right, .. } => vec![left, right],
+            Operation::Outer { left, right, .. } => vec![left, right],
             Operation::Inner(inputs, _) | Operation::Union(inputs) => inputs.iter().collect(),
         }
     }
@@ -168,9 +170,13 @@ impl Relation {
             Operation::Inner(inputs, _) => inputs.iter().fold(1, |rows, input| {
                 u64::saturating_mul(rows, input.most_rows(schema))
             }),
-            Operation::Left { left, right, .. } => left
-                .most_rows(schema)
-                .saturating_mul(right.most_rows(schema).max(1)),
+            Operation::Outer {
+                left, right, full, ..
+            } => {
+                let (left, right) = (left.most_rows(schema), right.most_rows(schema));
+                let rest = if *full { right } else { 0 };
+                left.saturating_mul(right.max(1)).saturating_add(rest)
+            }
             Operation::Union(inputs) => inputs
                 .iter()
                 .map(|input| input.most_rows(schema))
@@ -192,7 +198,7 @@ impl Relation {
             Operation::Scan(_) | Operation::Union(_) => 0,
             Operation::Project(_, exprs) | Operation::Inner(_, exprs) => exprs.iter().map(size).sum(),
             Operation::Filter(_, condition) => size(condition),
-            Operation::Left { on, .. } => on.iter().map(|(x, y)| size(x) + size(y)).sum(),
+            Operation::Outer { on, .. } => on.iter().map(|(x, y)| size(x) + size(y)).sum(),
             Operation::Group { keys, aggregates, .. } => {
                 let aggregates = aggregates.iter().map(|aggregate| size(&aggregate.of));
                 keys.iter().map(size).chain(aggregates).sum()
@@ -259,14 +265,30 @@ impl Relation {
 
     /// Each of its rows with the rows of `right` where these are equal, or with nulls.
     pub(crate) fn left_join(self, right: Relation, on: Vec<(Expr, Expr)>, at: Option<Place>) -> Self {
+        self.outer_join(right, on, false, at)
+    }
+
+    /// The same, and if it is `full` the other rows of `right` too, with nulls before them.
+    pub(crate) fn outer_join(
+        self,
+        right: Relation,
+        on: Vec<(Expr, Expr)>,
+        full: bool,
+        at: Option<Place>,
+    ) -> Self {
+        let of_left = self.columns.iter().map(|info| match full {
+            true => info.or_null(),
+            false => info.clone(),
+        });
         let of_right = right.columns.iter().map(Info::or_null);
         Relation {
-            columns: self.columns.iter().cloned().chain(of_right).collect(),
+            columns: of_left.chain(of_right).collect(),
             at,
-            operation: Operation::Left {
+            operation: Operation::Outer {
                 left: Box::new(self),
                 right: Box::new(right),
                 on,
+                full,
             },
         }
     }

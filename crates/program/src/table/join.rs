@@ -13,17 +13,54 @@ use crate::table::scan::{scanned, starts};
 use crate::table::sort::merged;
 use crate::value::Value;
 
+/// What is found of the keys of a right table in a left one.
+pub(crate) struct Found {
+    /// Whether a record of the left table has the key of each of the right.
+    pub(crate) found: Value,
+    /// The payload of that one; without meaning if there is none.
+    pub(crate) payload: Value,
+    /// Whether the key of each record of the left is among those of the right, if that was to be told.
+    pub(crate) used: Option<Value>,
+}
+
+impl Found {
+    /// Of what each record of both tables takes from the last of the left before it, and whether it was used above that if it is `told`.
+    fn of(taken: &Value, lefts: usize, payload: u32, told: bool) -> Self {
+        let right = taken.slice(lefts, taken.lanes() - lefts);
+        Self {
+            found: right.part(0, 1),
+            payload: right.part(1, payload),
+            used: told.then(|| taken.slice(0, lefts).part(1 + payload, 1)),
+        }
+    }
+}
+
 /// For each record of the right table whether a record of the left has its key, and the payload of the last such one. Both are sorted by their
-/// keys.
+/// keys. If it is to be `told` which keys of the left were found, none comes twice there.
 ///
 /// Both tables are merged by key, those of the left first; each record of the right takes what the last of the left before it has, if the key
 /// is the same; and then everything goes back to where it came from, through the same exchanges.
 #[track_caller]
-pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key) -> (Value, Value) {
-    let found = merged_and_back(left, right, key, |keys, is_left| {
-        Value::apply(Op::Or, &[&starts(keys), is_left], 1)
-    });
-    (found.part(0, 1), found.part(1, left.1.width()))
+pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key, told: bool) -> Found {
+    let begins = |keys: &Value, is_left: &Value| {
+        let starts = starts(keys);
+        let used = told.then(|| continued(&starts));
+        (Value::apply(Op::Or, &[&starts, is_left], 1), used)
+    };
+    let taken = merged_and_back(left, right, key, begins);
+    Found::of(&taken, left.0.lanes(), left.1.width(), told)
+}
+
+/// Of places where segments start, whether the next one is of the same.
+fn continued(starts: &Value) -> Value {
+    let end = starts.session().constant(1, 0).repeated(1);
+    match starts.lanes() - 1 {
+        0 => end,
+        after => {
+            let goes_on = Value::apply(Op::Not, &[&starts.slice(1, after)], 1);
+            Value::concat(&[&goes_on, &end])
+        }
+    }
 }
 
 /// For each key of the right table the payload of the last record of the left whose key is not greater, which there is. Both are sorted by their keys.
@@ -38,17 +75,18 @@ pub(crate) fn nearest(left: (&Value, &Value), right: &Value) -> Value {
     );
     let (keys, right) = (Value::join(&[&all, left.0]), Value::join(&[&last, right]));
     let key = Key::unsigned(right.width() as usize);
-    merged_and_back((&keys, left.1), &right, key, |_, is_left| is_left.clone()).part(1, left.1.width())
+    let taken = merged_and_back((&keys, left.1), &right, key, |_, is_left| (is_left.clone(), None));
+    Found::of(&taken, count, left.1.width(), false).payload
 }
 
-/// For each record of the right table the bit 1, and below it the payload of the last record of the left before it in its segment; the bit 0 if there is none. A
-/// segment begins where `begins` says, from the keys of all and whether a record is of the left.
+/// For each record of both tables, those of the left first, the bit 1 and above it the payload of the last record of the left up to it in its segment; the bit 0 if there is
+/// none. A segment begins where `begins` says, from the keys of all and whether a record is of the left; what else that says of each goes back above the payload.
 #[track_caller]
 fn merged_and_back(
     left: (&Value, &Value),
     right: &Value,
     key: Key,
-    begins: impl FnOnce(&Value, &Value) -> Value,
+    begins: impl FnOnce(&Value, &Value) -> (Value, Option<Value>),
 ) -> Value {
     let (count, session) = (left.0.lanes(), right.session());
     // Whose a record is counts as the lowest bit of its key.
@@ -76,21 +114,19 @@ fn merged_and_back(
     let keys = merged.part(1, key.width as u32);
     let is_left = Value::apply(Op::Not, &[&merged.part(0, 1)], 1);
     let found = Value::join(&[&is_left, &merged.part(1 + key.width as u32, left.1.width())]);
-    let latest = latest(&begins(&keys, &is_left), &found);
-    let back = network.pass_back(&latest, &order, |_, x, y| {
+    let (begins, more) = begins(&keys, &is_left);
+    let latest = with(latest(&begins, &found), more);
+    network.pass_back(&latest, &order, |_, x, y| {
         exchange_if(&swaps.pop().expect("one for each layer"), x, y)
-    });
-    back.slice(count, right.lanes())
+    })
 }
 
-/// What [`Lookup::run`] gives.
-pub(crate) struct Matched {
-    /// Whether a record of the left table has the key of each of the right.
-    pub(crate) found: Value,
-    /// The payload of that one; without meaning if there is none.
-    pub(crate) payload: Value,
-    /// Whether a key is twice in the left table, or the tables are not sorted as was said: one bit for all.
-    pub(crate) wrong: Value,
+/// Records with one bit more above them, if there is one.
+fn with(records: Value, more: Option<Value>) -> Value {
+    match more {
+        Some(more) => Value::join(&[&records, &more]),
+        None => records,
+    }
 }
 
 /// What rows are looked up in a secret order, if that takes less than to sort and merge them by networks.
@@ -120,8 +156,9 @@ impl Lookup {
         cheaper.then_some(Self { key, merges })
     }
 
-    /// As [`looked_up`], of tables that need not be sorted unless that was said. A key whose highest bit is 1 is none.
-    pub(crate) fn run(&self, left: (&Value, &Value), right: &Value) -> Matched {
+    /// As [`looked_up`], of tables that need not be sorted unless that was said. A key whose highest bit is 1 is none. Then whether a key is twice in the left table, or
+    /// the tables are not sorted as was said: one bit for all.
+    pub(crate) fn run(&self, left: (&Value, &Value), right: &Value, told: bool) -> (Found, Value) {
         let together = self.together(left, right);
         let (lefts, count) = (left.0.lanes(), left.0.lanes() + right.lanes());
         let starts = starts(&together.keys);
@@ -135,13 +172,12 @@ impl Lookup {
             right_order = Value::apply(Op::And, &[&right_order, &ascends], 1);
         }
         let begins = Value::apply(Op::Or, &[&starts, &is_left], 1);
-        let found = together.order.undone(&latest(&begins, &together.there));
-        let found = found.slice(lefts, right.lanes());
-        Matched {
-            found: found.part(0, 1),
-            payload: found.part(1, left.1.width()),
-            wrong: Value::apply(Op::Not, &[&right_order], 1),
-        }
+        let used = told.then(|| continued(&starts));
+        let taken = together
+            .order
+            .undone(&with(latest(&begins, &together.there), used));
+        let found = Found::of(&taken, lefts, left.1.width(), told);
+        (found, Value::apply(Op::Not, &[&right_order], 1))
     }
 
     /// As [`nearest`].

@@ -15,7 +15,7 @@ use cenote_circuit::library::Key;
 
 pub(crate) use self::compact::{compacted, compacted_to};
 pub(crate) use self::copies::copied;
-pub(crate) use self::join::{Lookup, Matched, all, looked_up};
+pub(crate) use self::join::{Found, Lookup, all, looked_up};
 pub(crate) use self::order::{shuffled, shuffled_and_sorted};
 pub(crate) use self::same::same_rows as same_columns;
 pub(crate) use self::scan::{scanned, starts};
@@ -252,7 +252,7 @@ pub fn join<K: Integer, L: Values>(left_key: &Secret<K>, left: &L, right_key: &S
     let packed = Packed::new(&values_of(left));
     let (records, keys) = packed.beside(left_key.value());
     let (key, right) = (key_of::<K>(), right_key.value());
-    let (matched, left) = looked_up((&keys, &records), right, key);
+    let Found { found, payload, .. } = looked_up((&keys, &records), right, key, false);
     let in_order = Value::apply(
         Op::And,
         &[
@@ -261,10 +261,10 @@ pub fn join<K: Integer, L: Values>(left_key: &Secret<K>, left: &L, right_key: &S
         ],
         1,
     );
-    let nothing = left.session().constant(left.width(), 0);
-    let left = Value::apply(Op::Select, &[&in_order, &left, &nothing], left.width());
+    let nothing = payload.session().constant(payload.width(), 0);
+    let left = Value::apply(Op::Select, &[&in_order, &payload, &nothing], payload.width());
     Joined {
-        matched: Secret::of(Value::apply(Op::And, &[&matched, &in_order], 1)),
+        matched: Secret::of(Value::apply(Op::And, &[&found, &in_order], 1)),
         left: made(packed.unpack(&left)),
         in_order: Secret::of(in_order),
     }

@@ -4,7 +4,7 @@ use crate::common::{alone, alone_with, everywhere};
 use cenote_net::PartyId;
 use cenote_params::three::Variant;
 use cenote_primitives::BitMatrix;
-use cenote_program::{Secret, Session, Word, local, table};
+use cenote_program::{Found, Secret, Session, Word, local, table};
 use cenote_protocol::Protocol;
 use cenote_session::{ClearEngine, Demand, Parties};
 use cenote_three::Three;
@@ -237,8 +237,8 @@ fn keys_that_are_not_sorted_are_told_whatever_the_others_are() {
             };
             let (left, right) = (of(&left), of(&right));
             let payload = session.public_bits(64, 7).filling(left.lanes());
-            let [found, _, wrong] = right
-                .matched(40, &left, &payload, [true; 2])
+            let (Found { found, .. }, wrong) = right
+                .matched(40, (&left, &payload), [true; 2], false)
                 .expect("it is by an order");
             let opened = session
                 .reveal_bits(&[found], Parties::all(1))?

@@ -396,7 +396,12 @@ fn joined(join: &Join, schema: &Schema) -> String {
     let on: Vec<String> = pairs
         .map(|(&one, &other)| format!("{} = {}", probe[one], lookup[other]))
         .collect();
-    let kind = if join.outer { "left join" } else { "join" };
+    let kind = match (join.outer, join.rest) {
+        (false, false) => "join",
+        (true, false) => "left join",
+        (false, true) => "right join",
+        (true, true) => "full join",
+    };
     match (on.is_empty(), join.slots) {
         (true, _) => format!("{kind} with the only row"),
         (false, 1) => format!("{kind} on {}", on.join(" and ")),

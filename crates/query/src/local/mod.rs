@@ -194,6 +194,13 @@ impl OwnTables<'_> {
                 return Err(Error::rows(&self.names(&join.lookup), what));
             }
         }
+        let mut used = vec![false; if join.rest { lookup.count } else { 0 }];
+        let found_at = |places: &[Option<usize>]| {
+            let columns = lookup.columns.iter();
+            columns
+                .map(|column| Column::at(column, places))
+                .collect::<Vec<_>>()
+        };
         self.each(&join.probe, &mut |probe| {
             let compared = |row: usize, place: u32| {
                 let pairs = join.probe_keys.iter().zip(keys);
@@ -205,9 +212,8 @@ impl OwnTables<'_> {
             let (mut firsts, mut others) = (Vec::new(), Vec::new());
             let mut told = |firsts: &mut Vec<usize>, others: &mut Vec<Option<usize>>| {
                 let own = probe.columns.iter().map(|column| column.gather(firsts));
-                let found = lookup.columns.iter().map(|column| Column::at(column, others));
                 let rows = Rows {
-                    columns: own.chain(found).collect(),
+                    columns: own.chain(found_at(others)).collect(),
                     count: firsts.len(),
                 };
                 firsts.clear();
@@ -227,6 +233,9 @@ impl OwnTables<'_> {
                 let alone = (join.outer && found.peek().is_none()).then_some(None);
                 for other in found.chain(alone) {
                     left = left.checked_sub(1).ok_or_else(|| self.too_many(physical))?;
+                    if let (true, Some(other)) = (join.rest, other) {
+                        used[other] = true;
+                    }
                     firsts.push(row);
                     others.push(other);
                     if firsts.len() == size {
@@ -235,6 +244,18 @@ impl OwnTables<'_> {
                 }
             }
             told(&mut firsts, &mut others)
+        })?;
+        let rest: Vec<Option<usize>> = (0..used.len()).filter(|&row| !used[row]).map(Some).collect();
+        let probe = &join.probe.columns;
+        self.pieces(rest.len(), |part| {
+            let none = vec![None; part.len()];
+            let nulls = probe
+                .iter()
+                .map(|info| Column::at(&column::none(info.kind), &none));
+            each(Rows {
+                columns: nulls.chain(found_at(&rest[part.clone()])).collect(),
+                count: part.len(),
+            })
         })
     }
 

@@ -19,7 +19,13 @@ impl Planner<'_> {
         else {
             return Ok(None);
         };
-        let Operation::Left { left, right, on } = &input.operation else {
+        let Operation::Outer {
+            left,
+            right,
+            on,
+            full: false,
+        } = &input.operation
+        else {
             return Ok(None);
         };
         let count = left.columns.len();

@@ -31,17 +31,19 @@ pub(super) fn join(join: Join, at: Option<Place>) -> Result<Physical> {
 
 /// The same, of which it is known that it has no more rows than `most`.
 pub(super) fn join_of_at_most(join: Join, most: usize, at: Option<Place>) -> Result<Physical> {
-    let rows = join.probe.rows.saturating_mul(join.slots).min(most);
+    let rows = join.rows().min(most);
     if rows > MAX_ROWS {
         return Err(too_many(at, rows));
     }
     let owner = join.probe.owner.filter(|_| join.probe.owner == join.lookup.owner);
-    let of_both = |column: &Column| Column {
-        nullable: column.nullable || join.outer,
-        ..*column
+    let of_side = |side: &Physical, lacks: bool| {
+        let column = |column: &Column| Column {
+            nullable: column.nullable || lacks,
+            ..*column
+        };
+        side.columns.iter().map(column).collect::<Vec<_>>()
     };
-    let looked_up = join.lookup.columns.iter().map(of_both);
-    let columns: Vec<Column> = join.probe.columns.iter().copied().chain(looked_up).collect();
+    let columns = [of_side(&join.probe, join.rest), of_side(&join.lookup, join.outer)].concat();
     let facts = Facts::of_join(&join, owner.is_none());
     debug_assert_eq!(facts.distinct.len(), columns.len());
     let join = match owner {

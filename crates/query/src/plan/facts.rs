@@ -180,32 +180,38 @@ impl Facts {
             Some(_) if secretly => side.facts.given(),
             _ => side.facts.clone(),
         });
-        let (slots, outer) = (join.slots, join.outer);
+        let (slots, outer, rest) = (join.slots, join.outer, join.rest);
         let count = probe.distinct.len();
         let later = |column: &usize| column + count;
         let repeated = |(of, count): &(Vec<usize>, usize)| (of.clone(), count.saturating_mul(slots));
-        let more = |distinct: &Option<u64>| distinct.map(|distinct| distinct + u64::from(outer));
-        let looked_up = lookup.distinct.iter().map(more);
-        let mut facts = Facts::new(
-            probe.at_most.iter().map(repeated).collect(),
-            probe.distinct.iter().copied().chain(looked_up).collect(),
-        );
-        if slots == 1 {
+        let with_null = |of: &[Option<u64>], lacks: bool| {
+            let more = |distinct: &Option<u64>| distinct.map(|distinct| distinct + u64::from(lacks));
+            of.iter().map(more).collect::<Vec<_>>()
+        };
+        let distinct = [
+            with_null(&probe.distinct, rest),
+            with_null(&lookup.distinct, outer),
+        ];
+        let mut facts = Facts::new(probe.at_most.iter().map(repeated).collect(), distinct.concat());
+        if slots == 1 && !rest {
             let columns = (0..lookup.distinct.len()).map(|at| at + count);
             facts.depend(join.probe_keys.clone(), columns, secretly);
         }
-        if !outer {
+        if !outer && !rest {
             for (probe, lookup) in join.probe_keys.iter().zip(join.lookup_keys.iter().map(later)) {
                 facts.depend(vec![*probe], [lookup], secretly);
                 facts.depend(vec![lookup], [*probe], secretly);
             }
         }
+        // Rows that lack one side are null in all of its columns, and must not meet others in these.
         for one in &probe.dependencies {
-            facts.depend(one.on.clone(), one.columns.iter().copied(), one.verified);
+            if !rest || one.on.iter().any(|&column| !join.probe.columns[column].nullable) {
+                facts.depend(one.on.clone(), one.columns.iter().copied(), one.verified);
+            }
         }
-        // Rows that are not found are null in all columns, and must not meet others in these.
-        let found =
-            |column: &usize| !join.lookup.columns[*column].nullable || join.lookup_keys.contains(column);
+        let found = |column: &usize| {
+            !join.lookup.columns[*column].nullable || !rest && join.lookup_keys.contains(column)
+        };
         for one in &lookup.dependencies {
             if !outer || one.on.iter().any(found) {
                 let on = one.on.iter().map(later).collect();

@@ -35,7 +35,12 @@ impl Planner<'_> {
                     .collect::<Result<Vec<_>>>()?;
                 union(inputs, input.at)
             }
-            Operation::Left { left, right, on } => {
+            Operation::Outer {
+                left,
+                right,
+                on,
+                full: false,
+            } => {
                 // What is of the first table alone is asked of it alone.
                 let count = left.columns.len();
                 let (own, others): (Vec<Expr>, Vec<Expr>) =
@@ -49,10 +54,11 @@ impl Planner<'_> {
                     Some(own) => Box::new(rebuilt(left, &own)?),
                     None => left.clone(),
                 };
-                let operation = Operation::Left {
+                let operation = Operation::Outer {
                     left,
                     right: right.clone(),
                     on: on.clone(),
+                    full: false,
                 };
                 let joined = Relation {
                     operation,

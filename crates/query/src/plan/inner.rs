@@ -94,10 +94,7 @@ impl Planner<'_> {
             work: self.work,
             at: relation.at,
             in_orders: self.schema.parties == 3,
-            most: self
-                .schema
-                .max_join_rows
-                .filter(|_| self.schema.answer.min_group < 2),
+            most: self.most_joined(),
         };
         let joined = joined(&join, parts)?;
         let places = joined.places;

@@ -19,6 +19,8 @@ pub(super) struct ManyToMany<'a> {
     pub(super) probe_keys: Vec<usize>,
     pub(super) lookup_keys: Vec<usize>,
     pub(super) most: usize,
+    /// Whether a row of `probe` without any counts too, with nulls.
+    pub(super) outer: bool,
     pub(super) at: Option<Place>,
 }
 
@@ -40,7 +42,8 @@ impl ManyToMany<'_> {
             probe_keys: self.probe_keys,
             lookup_keys: self.lookup_keys,
             slots: self.lookup.rows,
-            outer: false,
+            outer: self.outer,
+            rest: false,
         };
         let mut joined = join_of_at_most(join, self.most, self.at)?;
         // How often keys come was not promised, and is no reason to join by it.
@@ -51,8 +54,8 @@ impl ManyToMany<'_> {
     /// The owner numbers the rows of `lookup` in the order of their keys. Each row of `probe` finds how many have its keys, and the first of their numbers. It comes as often as
     /// that, each time with the next number, and looks up the row with that number.
     ///
-    /// The owner may give other rows the second time, so what is found must have the keys. All that it can do is as if it had given rows of which some are not shown, with how
-    /// often each key comes: as many as it may have.
+    /// The owner may give other rows the second time, so what is found must have the keys; if rows without any count, what has not is as if it was not found. All that the owner
+    /// can do is as if it had given rows of which some are not shown, with how often each key comes: as many as it may have.
     fn secretly(self, in_orders: bool) -> Result<(Physical, f64)> {
         let (probe, lookup) = (self.probe, self.lookup);
         let (probe_width, lookup_width) = (probe.columns.len(), lookup.columns.len());
@@ -62,8 +65,12 @@ impl ManyToMany<'_> {
         let keys = (&self.probe_keys[..], &own_keys[..]);
         let mut takes = cost((probe, &counted), keys, 1, in_orders);
         let count = probe_width + own_keys.len();
-        let found = looked_up(probe.clone(), counted, self.probe_keys.clone(), own_keys, self.at)?;
-        let all = found.all();
+        let found = self.looked_up(probe.clone(), counted, self.probe_keys.clone(), own_keys)?;
+        let mut all = found.all();
+        if self.outer {
+            // That there is a row in each group is verified.
+            all[count] = all[count].clone().with_default(Expr::number(1, 0));
+        }
         let told = all[..probe_width].iter().chain(&all[count..]).cloned();
         let copies = repeated(found.project(told.collect()), probe_width, self.most);
         takes += of_copies(&copies);
@@ -76,7 +83,7 @@ impl ManyToMany<'_> {
         all[lookup_width] = all[lookup_width].clone().into_kind(kind);
         let rows = rows.project(all);
         takes += cost((&copies, &rows), (&[probe_width], &[lookup_width]), 1, in_orders);
-        let both = looked_up(copies, rows, vec![probe_width], vec![lookup_width], self.at)?;
+        let both = self.looked_up(copies, rows, vec![probe_width], vec![lookup_width])?;
         Ok((self.told(both), takes))
     }
 
@@ -101,7 +108,16 @@ impl ManyToMany<'_> {
             Expr::compare(Comparison::Equal, all[probe].clone(), of_lookup[lookup].clone())
         });
         let same = Expr::all(same.collect()).expect("a join has keys");
-        let told = all[..probe_width].iter().chain(of_lookup).cloned();
+        let own = all[..probe_width].iter().cloned();
+        if self.outer {
+            let or_null = |expr: &Expr| {
+                let null = Expr::null(expr.kind);
+                Expr::choice(same.clone(), expr.clone(), null).expect("both are of one kind")
+            };
+            let told = own.chain(of_lookup.iter().map(or_null)).collect();
+            return both.project(told);
+        }
+        let told = own.chain(of_lookup.iter().cloned());
         let mut both = both.filter(same).project(told.collect());
         for (&probe, &lookup) in pairs() {
             both.facts.depend(vec![probe], [probe_width + lookup], true);
@@ -109,25 +125,26 @@ impl ManyToMany<'_> {
         }
         both
     }
-}
 
-/// Each row of `probe` with the one of `lookup` that has its keys, if there is one.
-fn looked_up(
-    probe: Physical,
-    lookup: Physical,
-    probe_keys: Vec<usize>,
-    lookup_keys: Vec<usize>,
-    at: Option<Place>,
-) -> Result<Physical> {
-    let own = Join {
-        probe,
-        lookup,
-        probe_keys,
-        lookup_keys,
-        slots: 1,
-        outer: false,
-    };
-    join(own, at)
+    /// Each row of `probe` with the one of `lookup` that has its keys, if there is one.
+    fn looked_up(
+        &self,
+        probe: Physical,
+        lookup: Physical,
+        probe_keys: Vec<usize>,
+        lookup_keys: Vec<usize>,
+    ) -> Result<Physical> {
+        let own = Join {
+            probe,
+            lookup,
+            probe_keys,
+            lookup_keys,
+            slots: 1,
+            outer: self.outer,
+            rest: false,
+        };
+        join(own, self.at)
+    }
 }
 
 /// Each row as often as its column `count` says, at most `most` in all, and behind its columns which of its copies it is.

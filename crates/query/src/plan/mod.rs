@@ -9,10 +9,10 @@ mod filter;
 mod group;
 mod inner;
 mod late;
-mod left;
 mod many;
 mod moments;
 mod order;
+mod outer;
 mod paired;
 pub(crate) mod physical;
 mod planner;
@@ -86,7 +86,7 @@ impl Planner<'_> {
             Operation::Project(input, exprs) => self.plan(input, &self.composed(wanted, exprs, relation.at)?),
             Operation::Filter(input, condition) => self.filter(input, condition, wanted),
             Operation::Inner(..) => self.inner(relation, Vec::new(), wanted),
-            Operation::Left { left, right, on } => self.left(relation.at, (left, right), on, wanted),
+            Operation::Outer { .. } => self.outer(relation, wanted),
             Operation::Union(inputs) => union(self.each(inputs, wanted)?, relation.at),
             Operation::Group { .. } => self.groups(relation, wanted),
             Operation::Window(input, window) => self.windowed(relation, (input, window), wanted),

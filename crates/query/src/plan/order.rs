@@ -146,6 +146,7 @@ impl Joining<'_> {
                 lookup_keys: keys.1.to_vec(),
                 slots,
                 outer: false,
+                rest: false,
             },
             self.at,
         );
@@ -165,6 +166,7 @@ impl Joining<'_> {
             probe_keys: keys.0.to_vec(),
             lookup_keys: keys.1.to_vec(),
             most: self.most?.min(probe.rows.saturating_mul(lookup.rows)),
+            outer: false,
             at: self.at,
         };
         join.joined(self.in_orders).ok()

@@ -95,6 +95,16 @@ pub(crate) struct Join {
     pub(crate) slots: usize,
     /// Whether a row without any counts too, with nulls.
     pub(crate) outer: bool,
+    /// Whether a row of `lookup` that is found by none counts too, with nulls before it. Then there are keys.
+    pub(crate) rest: bool,
+}
+
+impl Join {
+    /// How many rows it gives: at most, if they are its owner's.
+    pub(crate) fn rows(&self) -> usize {
+        let rest = if self.rest { self.lookup.rows } else { 0 };
+        self.probe.rows.saturating_add(rest).saturating_mul(self.slots)
+    }
 }
 
 /// A table of one party, whose rows go together with those of others.
@@ -143,9 +153,9 @@ impl Physical {
                 input.constant(column)
             }
             Step::Join(join) => match column.checked_sub(join.probe.columns.len()) {
-                None => join.probe.constant(column),
+                None if !join.rest => join.probe.constant(column),
                 Some(column) if !join.outer => join.lookup.constant(column),
-                Some(_) => None,
+                _ => None,
             },
             _ => None,
         }
@@ -335,6 +345,7 @@ impl Physical {
             // If it is not sorted by its keys, it may be sorted for this.
             Step::Join(join)
                 if join.slots == 1
+                    && !join.rest
                     && !join.probe_keys.is_empty()
                     && join.probe.is_sorted(&join.probe_keys) =>
             {

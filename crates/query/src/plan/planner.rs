@@ -20,6 +20,12 @@ impl Planner<'_> {
         self.party(relation).is_some()
     }
 
+    /// The most rows of a join in which keys come several times on both sides, if there may be such. With `min_group` a row must not count several times.
+    pub(super) fn most_joined(&self) -> Option<usize> {
+        let most = self.schema.max_join_rows;
+        most.filter(|_| self.schema.answer.min_group < 2)
+    }
+
     fn party(&self, relation: &Relation) -> Option<PartyId> {
         if let Operation::Scan(table) = relation.operation {
             let own = self.schema.tables[table].party;

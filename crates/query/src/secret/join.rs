@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use cenote_program::Bits;
 
-use super::cell::{Cell, Layout, ordered};
+use super::cell::{Cell, Layout, number, ordered};
 use super::upload::{Shape, Upload};
 use super::{Executor, Rows, next};
 use crate::plan::physical::{Column, Join, Part, Physical};
@@ -23,6 +23,24 @@ impl Keyed {
     }
 }
 
+/// What is looked up.
+struct Lookup {
+    key: Bits,
+    /// What is found with a key.
+    slots: Vec<Slot>,
+    /// All rows, if those that are not found count too: for each slot one for each key.
+    rest: Vec<Rows>,
+}
+
+/// What was found of the rows of `probe`, which may have been put in another order.
+struct Found {
+    probe: Rows,
+    found: Bits,
+    record: Bits,
+    /// The rows that were not found, if they count too.
+    rest: Vec<Rows>,
+}
+
 /// Whether there is a row, if that is not told by its key, and its columns besides the keys.
 type Slot = (Option<Bits>, Vec<Cell>);
 
@@ -32,12 +50,16 @@ type PairedFields<'a> = (&'a Part, VecDeque<Bits>, usize);
 impl<'a> Executor<'a> {
     pub(super) fn joined(&mut self, join: &'a Join) -> Rows {
         let probe = self.rows(&join.probe);
-        let (key, slots) = match join.slots {
+        let Lookup { key, slots, rest } = match join.slots {
             1 => {
                 let lookup = self.rows(&join.lookup);
                 let others = others(join, |column| lookup.columns[column].clone());
-                let keyed = keyed(&lookup, &join.lookup, &join.lookup_keys);
-                (keyed.key, vec![(None, others)])
+                let Keyed { key, .. } = keyed(&lookup, &join.lookup, &join.lookup_keys);
+                Lookup {
+                    key,
+                    slots: vec![(None, others)],
+                    rest: if join.rest { vec![lookup] } else { Vec::new() },
+                }
             }
             slots => self.wide(join, slots),
         };
@@ -54,7 +76,12 @@ impl<'a> Executor<'a> {
         let layout_of = |(there, cells): &Slot| (there.is_some(), cells.iter().map(Cell::layout).collect());
         let layouts: Vec<(bool, Vec<Layout>)> = slots.iter().map(layout_of).collect();
         drop(slots);
-        let (probe, found, record) = self.found(join, probe, (key, record));
+        let Found {
+            probe,
+            found,
+            record,
+            rest,
+        } = self.found(join, probe, (key, record), rest);
         let mut from = 0;
         let mut parts = Vec::new();
         for (slot, (told, layouts)) in layouts.iter().enumerate() {
@@ -77,39 +104,72 @@ impl<'a> Executor<'a> {
                 count: probe.count,
             });
         }
+        let null = |cell: &Cell| Cell {
+            value: number(self.session, cell.value.width(), 0),
+            null: Some(self.session.public_bits(1, 1)),
+        };
+        for rows in rest {
+            let nulls = probe.columns.iter().map(null);
+            parts.push(Rows {
+                columns: nulls.chain(rows.columns).collect(),
+                ..rows
+            });
+        }
         match parts.len() {
             1 => parts.remove(0),
             _ => self.together(parts),
         }
     }
 
-    /// For each row of `probe`, which may have been put in another order, whether its key is among those of the lookup, and the record there. That no
-    /// key of those comes twice is verified.
-    fn found(&mut self, join: &'a Join, probe: Rows, (key, record): (Bits, Bits)) -> (Rows, Bits, Bits) {
+    /// For each row of `probe` whether its key is among those of the lookup, and the record there. That no key of those comes twice is verified.
+    fn found(
+        &mut self,
+        join: &'a Join,
+        probe: Rows,
+        (key, record): (Bits, Bits),
+        mut rest: Vec<Rows>,
+    ) -> Found {
         let sorted = |of: &Physical, keys: &[usize], count| of.is_sorted(keys) || count == 1;
         let lookup_sorted = join.slots > 1 || sorted(&join.lookup, &join.lookup_keys, key.lanes());
         let probe_sorted = sorted(&join.probe, &join.probe_keys, probe.count);
         let probe_keyed = keyed(&probe, &join.probe, &join.probe_keys);
         let others = join.probe.width() as u32;
         let sorted = [lookup_sorted, probe_sorted];
-        if let Some([found, record, wrong]) = probe_keyed.key.matched(others, &key, &record, sorted) {
+        if let Some((looked, wrong)) = (probe_keyed.key).matched(others, (&key, &record), sorted, join.rest) {
             self.failures.push(wrong);
-            return (probe, found, record);
+            leave_out(&mut rest, looked.used, key);
+            return Found {
+                probe,
+                found: looked.found,
+                record: looked.payload,
+                rest,
+            };
         }
         let (probe, keyed) = self.in_order(probe, probe_keyed, probe_sorted);
         let (key, record) = match lookup_sorted {
             true => (key, record),
             false => {
-                let sorted = Bits::join(&[&key, &record]).sorted(key.width());
-                (
-                    sorted.part(0, key.width()),
-                    sorted.part(key.width(), record.width()),
-                )
+                let (width, payload) = (key.width(), record.width());
+                let packed: Vec<Bits> = rest.iter().map(Rows::packed).collect();
+                let whole: Vec<&Bits> = [&key, &record].into_iter().chain(&packed).collect();
+                let sorted = Bits::join(&whole).sorted(width);
+                for rows in &mut rest {
+                    let from = width + payload;
+                    let packed = sorted.part(from, sorted.width() - from);
+                    *rows = Rows::of_packed(&packed, &rows.layouts());
+                }
+                (sorted.part(0, width), sorted.part(width, payload))
             }
         };
         self.each_once(&Keyed::new(key.clone()), key.lanes());
-        let (found, record) = keyed.key.looked_up(&key, &record);
-        (probe, found.and(&keyed.absent.not()), record)
+        let looked = keyed.key.looked_up(&key, &record, join.rest);
+        leave_out(&mut rest, looked.used, key);
+        Found {
+            probe,
+            found: looked.found.and(&keyed.absent.not()),
+            record: looked.payload,
+            rest,
+        }
     }
 
     /// Rows sorted by their keys, as their owner may have done: those that have none, or do not count, come last.
@@ -144,8 +204,8 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Rows with the same key, which their owner has put together: their keys, and what there is in each slot.
-    fn wide(&mut self, join: &'a Join, slots: usize) -> (Bits, Vec<Slot>) {
+    /// Rows with the same key, which their owner has put together.
+    fn wide(&mut self, join: &'a Join, slots: usize) -> Lookup {
         let keys = &join.lookup_keys;
         let input = &join.lookup;
         let mut giving = self.giving(Upload {
@@ -190,7 +250,30 @@ impl<'a> Executor<'a> {
             parts.push(ordered(&value.value, kind).where_chosen(&first));
         }
         parts.push(first.not());
-        (Bits::join(&parts.iter().collect::<Vec<_>>()), all)
+        let rows = |(there, cells): &Slot| {
+            let mut others = cells.iter().cloned();
+            let column = |(column, info): (usize, &Column)| match keys.iter().position(|&key| key == column) {
+                Some(at) => Cell {
+                    null: info.nullable.then(|| self.session.public_bits(1, 0)),
+                    ..values[at].clone()
+                },
+                None => others.next().expect("one for each that is no key"),
+            };
+            Rows {
+                columns: input.columns.iter().enumerate().map(column).collect(),
+                live: there.clone().expect("a slot says whether there is a row"),
+                count: first.lanes(),
+            }
+        };
+        let rest = match join.rest {
+            true => all.iter().map(rows).collect(),
+            false => Vec::new(),
+        };
+        Lookup {
+            key: Bits::join(&parts.iter().collect::<Vec<_>>()),
+            slots: all,
+            rest,
+        }
     }
 
     /// A segment of rows of several parties that go together one by one.
@@ -231,6 +314,16 @@ impl<'a> Executor<'a> {
             columns,
             live: live.expect("there are several parts"),
             count,
+        }
+    }
+}
+
+/// Leaves out rows that were found by one of these keys. A key that is none was not.
+fn leave_out(rest: &mut [Rows], used: Option<Bits>, key: Bits) {
+    if let Some(used) = used {
+        let left = used.and(&Keyed::new(key).absent.not()).not();
+        for rows in rest {
+            rows.live = rows.live.and(&left);
         }
     }
 }

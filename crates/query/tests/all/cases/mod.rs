@@ -11,6 +11,7 @@ mod keys;
 mod listed;
 mod moments;
 mod numbers;
+mod outer;
 mod percentiles;
 mod statistics;
 mod subqueries;

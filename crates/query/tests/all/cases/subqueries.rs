@@ -41,7 +41,7 @@ fn world(random: &mut Random) -> World {
 }
 
 /// The rows that SQLite gives, as `World::ask` writes them.
-fn lite(world: &World, sql: &str) -> String {
+pub(super) fn lite(world: &World, sql: &str) -> String {
     let sqlite = in_sqlite(world);
     let mut statement = sqlite
         .prepare(sql)

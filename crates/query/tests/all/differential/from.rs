@@ -61,8 +61,13 @@ impl Queries<'_> {
                 on[0] += &format!(" and {} = {}", x.sql.ours, y.sql.ours);
                 on[1] += &format!(" and {} = {}", x.sql.lite, y.sql.lite);
             }
-            let left = next.looks_up(&y) && self.random.chance(35);
-            if self.random.chance(15) {
+            let promised = all.looks_up(&x) || next.looks_up(&y);
+            let outer = match (promised, self.random.chance(40)) {
+                (true, true) => self.random.pick(&["left", "left", "right", "full"]),
+                (false, true) => "left",
+                (_, false) => "",
+            };
+            if matches!(outer, "" | "left") && self.random.chance(15) {
                 let own: Vec<Sql> = next.columns.iter().map(|column| column.sql.clone()).collect();
                 let more = self.over(&own).condition(1);
                 on[0] += &format!(" and {}", more.ours);
@@ -70,27 +75,27 @@ impl Queries<'_> {
             }
             let shared =
                 |part: &Part| part.columns.iter().filter(|column| column.name == x.name).count() == 1;
-            let using = x.name == y.name && shared(&all) && shared(&next) && self.random.chance(40);
-            let join = if left { "left join" } else { "join" };
+            let same = x.name == y.name && shared(&all) && shared(&next);
+            let using = same && outer != "full" && self.random.chance(40);
             let text = |at: usize| match using {
                 true => format!(" using ({})", x.name),
                 false => format!(" on {}", on[at]),
             };
-            if !left && !using && self.random.chance(15) && filter.is_none() {
+            if outer.is_empty() && !using && self.random.chance(15) && filter.is_none() {
                 all.ours += &format!(", {}", next.ours);
                 all.lite += &format!(", {}", next.lite);
                 filter = Some(on);
             } else {
-                all.ours += &format!(" {join} {}{}", next.ours, text(0));
-                all.lite += &format!(" {join} {}{}", next.lite, text(1));
+                all.ours += &format!(" {outer} join {}{}", next.ours, text(0));
+                all.lite += &format!(" {outer} join {}{}", next.lite, text(1));
             }
             let unique = |column: &Column| column.most == Some(1);
             let (keeps, gives) = (unique(&y), unique(&x));
-            if !keeps {
+            if !keeps || matches!(outer, "right" | "full") {
                 all.columns.iter_mut().for_each(|column| column.most = None);
             }
             let own = next.columns.into_iter().map(|column| Column {
-                most: column.most.filter(|_| gives && !left),
+                most: column.most.filter(|_| gives && outer.is_empty()),
                 ..column
             });
             all.columns.extend(own);

@@ -251,6 +251,8 @@ fn queries_take_all_steps() {
         ("put rows together one by one", 25),
         ("join on", 300),
         ("left join on", 100),
+        ("right join on", 20),
+        ("full join on", 20),
         ("rows each", 100),
         ("join with the only row", 30),
         ("all rows of (all, secretly", 100),
@@ -263,7 +265,7 @@ fn queries_take_all_steps() {
         (" times, at most ", 20),
         ("in whose order rows come", 3),
     ];
-    let mut counts = [0; 16];
+    let mut counts = [0; 18];
     for seed in 0..2000 {
         let case = Case::new(seed);
         let Ok(query) = Query::new(&case.asked.ours, case.world.schema.clone()) else {

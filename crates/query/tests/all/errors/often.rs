@@ -71,6 +71,45 @@ fn keys_that_come_often() {
     assert_eq!(rows_of(&|bits| put(bits, 1, 17, 4, 1)), Outcome::NoAnswer);
 }
 
+/// The same in a left join: no row of the first table is ever left out.
+#[test]
+fn rows_that_others_cannot_leave_out() {
+    let mut world = World::new(2)
+        .table(0, "a", "k u8 not null, x u8 not null", "1 10 | 1 11 | 3 13")
+        .table(1, "b", "k u8 not null, y u8 not null", "1 20 | 1 21 | 2 22");
+    world.schema.max_join_rows = Some(7);
+    let sql = "select x, y from a left join b using (k) order by x, y";
+    let told = |width: usize, change: &(dyn Fn(&mut BitMatrix) + Sync)| {
+        let outcome = changed(&world, sql, |bits| {
+            if bits.rows() == width {
+                change(bits)
+            }
+        });
+        match outcome {
+            Outcome::Answer(table) => rows(&table),
+            other => format!("{other:?}"),
+        }
+    };
+    // Whether there is a group, its key, how many rows it has, and the first of their numbers; and whether there is a row, its key, its value and its number.
+    let (groups, rows) = (1 + 8 + 3 + 3, 1 + 8 + 8 + 4);
+    let honest = "10 20 | 10 21 | 11 20 | 11 21 | 13 null";
+    assert_eq!(told(groups, &|_| ()), honest);
+    assert_eq!(told(rows, &|_| ()), honest);
+    assert_eq!(
+        told(groups, &|bits| put(bits, 0, 0, 1, 0)),
+        "10 null | 11 null | 13 null"
+    );
+    assert_eq!(
+        told(groups, &|bits| put(bits, 0, 12, 3, 3)),
+        "10 null | 10 null | 11 null | 11 null | 13 null"
+    );
+    assert_eq!(
+        told(rows, &|bits| put(bits, 0, 1, 8, 2)),
+        "10 21 | 10 null | 11 21 | 11 null | 13 null"
+    );
+    assert_eq!(told(groups, &|bits| put(bits, 0, 9, 3, 0)), "NoAnswer");
+}
+
 /// Groups are made of rows as they come: in another order a group would come twice.
 #[test]
 fn groups_whose_rows_do_not_come_in_order() {

@@ -76,6 +76,8 @@ fn promises_that_are_not_kept() {
     let lookups = [
         join,
         "select count(*) from a left join b using (id)",
+        "select b.id, a.id from b left join a on b.id = a.x",
+        "select count(*) from a full join b on a.id = b.id",
         "select sum(x) from a, b where a.id = b.id",
         "select count(*) from a join (select id from b where id > 0) s using (id)",
         "select count(*) from (select id from a union all select id from a) u join b on u.id + 0 = b.id",

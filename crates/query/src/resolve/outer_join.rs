@@ -8,7 +8,7 @@ use super::resolver::Resolver;
 use super::scope::place;
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node};
-use crate::relation::{Info, Operation, Relation};
+use crate::relation::Relation;
 
 /// A condition, taken apart.
 #[derive(Default)]
@@ -28,6 +28,32 @@ impl Resolver<'_> {
         constraint: &JoinConstraint,
         span: Span,
     ) -> Result<From> {
+        self.outer((left, right), constraint, false, span)
+    }
+
+    /// The same, and then each row of `right` that fits none, with nulls before it.
+    pub(super) fn full(
+        &self,
+        left: From,
+        right: From,
+        constraint: &JoinConstraint,
+        span: Span,
+    ) -> Result<From> {
+        let JoinConstraint::On(_) = constraint else {
+            let what =
+                "write ON a.key = b.key after FULL JOIN, and COALESCE(a.key, b.key) for the key of both";
+            return Err(Error::query(place(span), what));
+        };
+        self.outer((left, right), constraint, true, span)
+    }
+
+    fn outer(
+        &self,
+        (left, right): (From, From),
+        constraint: &JoinConstraint,
+        full: bool,
+        span: Span,
+    ) -> Result<From> {
         let at = place(span);
         let shift = left.relation.columns.len();
         for side in [&left, &right] {
@@ -43,75 +69,17 @@ impl Resolver<'_> {
         let parts = taken_apart(condition, shift, &right.relation, at)?;
         let mut kept = right.relation;
         if let Some(condition) = Expr::all(parts.second) {
+            if full {
+                let what = "a FULL JOIN can compare columns of both tables for equality only";
+                return Err(Error::query(at, what));
+            }
             kept = kept.filter(condition);
         }
         for visible in &mut scope.0 {
-            visible.nullable |= visible.index >= shift;
+            visible.nullable |= full || visible.index >= shift;
         }
-        let relation = left.relation.left_join(kept, parts.equal, at);
+        let relation = left.relation.outer_join(kept, parts.equal, full, at);
         Ok(From { relation, scope })
-    }
-}
-
-impl Resolver<'_> {
-    /// The same, and then each row of `right` that fits none, with nulls before it.
-    pub(super) fn full(
-        &self,
-        left: From,
-        right: From,
-        constraint: &JoinConstraint,
-        span: Span,
-    ) -> Result<From> {
-        let at = place(span);
-        let JoinConstraint::On(_) = constraint else {
-            let what =
-                "write ON a.key = b.key after FULL JOIN, and COALESCE(a.key, b.key) for the key of both";
-            return Err(Error::query(at, what));
-        };
-        let (first, second) = (left.relation.clone(), right.relation.clone());
-        let (before, after) = (first.columns.len(), second.columns.len());
-        for relation in [&first, &second] {
-            self.work.make(2 * relation.parts(), at)?;
-            self.use_tables(relation.tables(), at)?;
-        }
-        let mut joined = self.left(left, right, constraint, span)?;
-        let Operation::Left { right: kept, on, .. } = &joined.relation.operation else {
-            unreachable!("it is a LEFT JOIN");
-        };
-        if matches!(kept.operation, Operation::Filter(..))
-            && !matches!(second.operation, Operation::Filter(..))
-        {
-            let what = "a FULL JOIN can compare columns of both tables for equality only";
-            return Err(Error::query(at, what));
-        }
-        let (keys, own): (Vec<Expr>, Vec<Expr>) = on.iter().cloned().unzip();
-        let named = |keys: Vec<Expr>| keys.into_iter().map(|key| (String::new(), key)).collect();
-        let keys = first.clone().project(named(keys)).distinct();
-        let marker = Expr::column(after, keys.columns[0].kind, true);
-        let on = own.into_iter().zip(keys.all()).collect();
-        let unmatched = second.clone().left_join(keys, on, at);
-        let none = first
-            .columns
-            .iter()
-            .map(|info| (info.name.clone(), Expr::null(info.kind)));
-        let own = second.columns.iter().zip(second.all());
-        let own = own.map(|(info, column)| (info.name.clone(), column));
-        let unmatched = unmatched
-            .filter(marker.missing())
-            .project(none.chain(own).collect());
-        for visible in &mut joined.scope.0 {
-            visible.nullable = true;
-        }
-        let columns: Vec<Info> = joined.relation.columns.iter().map(Info::or_null).collect();
-        debug_assert_eq!(columns.len(), before + after);
-        Ok(From {
-            relation: Relation {
-                columns,
-                at,
-                operation: Operation::Union(vec![joined.relation, unmatched]),
-            },
-            scope: joined.scope,
-        })
     }
 }
 
