@@ -236,31 +236,42 @@ impl Network {
 
     /// Adds the exchanges that merge two sorted lists of lines; the result lists the lines from the smallest record on.
     fn merge(&mut self, x: &[usize], y: &[usize]) -> Vec<usize> {
-        match (x, y) {
-            ([], sorted) | (sorted, []) => return sorted.to_vec(),
-            ([x], [y]) => {
-                self.exchanges.push((*x, *y));
-                return vec![*x, *y];
-            }
-            _ => {}
+        let levels = x.len().max(y.len()).next_power_of_two().ilog2();
+        // Of both lists, every 2^level-th line from each of the first 2^level on, merged; at first no more than one of each list.
+        let mut merged: Vec<usize> = Vec::with_capacity(x.len() + y.len());
+        for place in 0..1 << levels {
+            let (x, y) = (x.get(place), y.get(place));
+            self.exchanges.extend(x.copied().zip(y.copied()));
+            merged.extend(x.into_iter().chain(y));
         }
-        let every_second =
-            |lines: &[usize], from| lines.iter().copied().skip(from).step_by(2).collect::<Vec<_>>();
-        let even = self.merge(&every_second(x, 0), &every_second(y, 0));
-        let odd = self.merge(&every_second(x, 1), &every_second(y, 1));
-        // The smallest record is the first of an even place. Of those after it, an odd and an even place share each two.
-        let mut order = vec![even[0]];
-        for place in 0.. {
-            match (odd.get(place), even.get(place + 1)) {
-                (Some(&x), Some(&y)) => {
-                    self.exchanges.push((x, y));
-                    order.extend([x, y]);
+        for level in (0..levels).rev() {
+            let count = 1usize << level;
+            let size = |first: usize| {
+                let of = |lines: &[usize]| lines.len().saturating_sub(first).div_ceil(2 * count);
+                of(x) + of(y)
+            };
+            let mut odd_from: usize = (0..count).map(size).sum();
+            let mut even_from = 0;
+            let mut longer = Vec::with_capacity(merged.len());
+            for first in 0..count {
+                let even = &merged[even_from..][..size(first)];
+                let odd = &merged[odd_from..][..size(first + count)];
+                (even_from, odd_from) = (even_from + even.len(), odd_from + odd.len());
+                // A list alone is sorted.
+                let both = first < x.len().min(y.len());
+                // The smallest record is the first of an even place. Of those after it, an odd and an even place share each two.
+                longer.extend(even.first());
+                for place in 0..odd.len().max(even.len().saturating_sub(1)) {
+                    let (x, y) = (odd.get(place), even.get(place + 1));
+                    if both {
+                        self.exchanges.extend(x.copied().zip(y.copied()));
+                    }
+                    longer.extend(x.into_iter().chain(y));
                 }
-                (Some(&last), None) | (None, Some(&last)) => order.push(last),
-                (None, None) => break,
             }
+            merged = longer;
         }
-        order
+        merged
     }
 
     /// What a network should have little of, most important first: exchanges and depth.

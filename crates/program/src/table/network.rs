@@ -7,7 +7,7 @@ use cenote_primitives::LaneRun;
 use crate::value::{Value, runs};
 
 /// A gate that takes the records of two lines and puts others there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 pub(crate) struct Gate {
     first: usize,
     second: usize,
@@ -39,7 +39,12 @@ impl Network {
             });
         }
         // Lanes side by side are moved together.
-        layers.iter_mut().for_each(|layer| layer.sort_unstable());
+        let mut at_line = vec![None; count];
+        for layer in &mut layers {
+            layer.iter().for_each(|gate| at_line[gate.first] = Some(*gate));
+            layer.clear();
+            layer.extend(at_line.iter_mut().filter_map(Option::take));
+        }
         Self { layers }
     }
 

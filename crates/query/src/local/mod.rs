@@ -245,7 +245,8 @@ impl OwnTables<'_> {
             }
             told(&mut firsts, &mut others)
         })?;
-        let rest: Vec<Option<usize>> = (0..used.len()).filter(|&row| !used[row]).map(Some).collect();
+        let mut rest: Vec<Option<usize>> = Vec::with_capacity(used.iter().filter(|used| !**used).count());
+        rest.extend((0..used.len()).filter(|&row| !used[row]).map(Some));
         let probe = &join.probe.columns;
         self.pieces(rest.len(), |part| {
             let none = vec![None; part.len()];

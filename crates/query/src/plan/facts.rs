@@ -192,7 +192,9 @@ impl Facts {
             with_null(&probe.distinct, rest),
             with_null(&lookup.distinct, outer),
         ];
-        let mut facts = Facts::new(probe.at_most.iter().map(repeated).collect(), distinct.concat());
+        // Rows that lack one side are others, though all of them are null there.
+        let at_most = probe.at_most.iter().filter(|(of, _)| !rest || !of.is_empty());
+        let mut facts = Facts::new(at_most.map(repeated).collect(), distinct.concat());
         if slots == 1 && !rest {
             let columns = (0..lookup.distinct.len()).map(|at| at + count);
             facts.depend(join.probe_keys.clone(), columns, secretly);

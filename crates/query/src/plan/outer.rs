@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::atoms::Placed;
-use super::combine::{join, slots, union};
+use super::combine::{join, slots};
 use super::many::ManyToMany;
 use super::physical::{Join, Physical};
 use super::planner::Planner;
@@ -145,12 +145,14 @@ impl Planner<'_> {
         let [first, second] = planned;
         let sides = [first?, second?];
         let (joined, lookup) = match cheapest(&sides, &keys, *full) {
-            Some((join, lookup)) => (with_all(join, at)?, lookup),
+            Some((own, lookup)) => (join(own, at)?, lookup),
             None => (self.often(&sides, &keys, *full, at)?, 1),
         };
-        let atoms_of = |side: usize| atoms[side].iter().cloned();
-        let both = atoms_of(1 - lookup).chain(atoms_of(lookup));
-        let places: Vec<Placed> = (0..).zip(both.map(Rc::new)).collect();
+        let atoms_of = |side: usize| atoms[side].iter().map(move |atom| (side, atom));
+        let both = (0..).zip(atoms_of(1 - lookup).chain(atoms_of(lookup)));
+        // A key that is not null where its columns are is another in rows that lack it.
+        let told = both.filter(|(_, (side, atom))| whole(*side, atom));
+        let places: Vec<Placed> = told.map(|(at, (_, atom))| (at, Rc::new(atom.clone()))).collect();
         let wanted = self.placed(&wanted, &places, at)?;
         Ok(joined.project(wanted))
     }
@@ -163,10 +165,10 @@ impl Planner<'_> {
         full: bool,
         at: Option<Place>,
     ) -> Result<Physical> {
-        let most = self
-            .most_joined()
-            .filter(|_| !full && lookup.owner.is_some())
-            .ok_or_else(|| Error::query(at, OFTEN))?;
+        let may_come_often = !full && self.schema.answer.min_group < 2 && !self.schema.secret_only;
+        let often = if may_come_often { OFTEN } else { "" };
+        let most = self.most_joined().filter(|_| !full && lookup.owner.is_some());
+        let most = most.ok_or_else(|| Error::query(at, format!("{ONCE}{often}")))?;
         let join = ManyToMany {
             probe,
             lookup,
@@ -180,8 +182,9 @@ impl Planner<'_> {
     }
 }
 
-const OFTEN: &str = "the job must say how often a key occurs in one of the two tables of this outer join; add `unique` or `at_most` for the column that the tables are \
-                     joined by. If it comes several times in both tables of a LEFT JOIN, and the second is of one party alone, the job can say instead how many rows the \
+const ONCE: &str = "the job must say how often a key occurs in one of the two tables of this outer join; add `unique` or `at_most` for the column that the tables are \
+                    joined by";
+const OFTEN: &str = ". If it comes several times in both tables of a LEFT JOIN, and the second is of one party alone, the job can say instead how many rows the \
                      join may have: add `max_join_rows` beside `query`";
 
 /// The join of these sides by these keys with the fewest rows, and which of them is looked up.
@@ -204,24 +207,4 @@ fn cheapest(sides: &[Physical; 2], keys: &[Vec<usize>; 2], full: bool) -> Option
         .into_iter()
         .filter_map(join)
         .min_by_key(|(join, _)| join.rows())
-}
-
-/// The join with all rows: what comes several times is put together by its keys, and rows without are not there.
-fn with_all(own: Join, at: Option<Place>) -> Result<Physical> {
-    let secretly = own.lookup.owner.is_none() || own.lookup.owner != own.probe.owner;
-    let nullable = |key: &&usize| own.lookup.columns[**key].nullable;
-    let all = own.lookup.all();
-    let missing = own.lookup_keys.iter().filter(nullable);
-    let missing = missing.map(|&key| all[key].clone().missing().not());
-    let keyless = Expr::all(missing.collect()).filter(|_| secretly && own.rest && own.slots > 1);
-    let keyless = keyless.map(|whole| {
-        let nulls = own.probe.columns.iter().map(|column| Expr::null(column.kind));
-        let told = nulls.chain(all.iter().cloned()).collect();
-        own.lookup.clone().filter(whole.not()).project(told)
-    });
-    let joined = join(own, at)?;
-    match keyless {
-        Some(keyless) => union(vec![joined, keyless], at),
-        None => Ok(joined),
-    }
 }

@@ -6,7 +6,7 @@ use sqlparser::tokenizer::Span;
 use super::from::From;
 use super::resolver::Resolver;
 use super::scope::place;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Result};
 use crate::expr::{Comparison, Expr, Node};
 use crate::relation::Relation;
 
@@ -66,12 +66,23 @@ impl Resolver<'_> {
         let combined = self.combined(copy(&left, left.scope.clone()), copy(&right, right.scope.clone()))?;
         let mut scope = combined.scope;
         let condition = self.constraint(constraint, &mut scope, shift, span)?;
-        let parts = taken_apart(condition, shift, &right.relation, at)?;
+        let refused = match full {
+            true => "a FULL JOIN can compare columns of both tables for equality only",
+            false => {
+                "a LEFT JOIN can compare columns of both tables for equality, and test columns of the second; other conditions are not supported there"
+            }
+        };
+        let refused = || Error::query(at, refused);
+        let parts = taken_apart(condition, shift, &right.relation).ok_or_else(refused)?;
+        if parts.equal.is_empty() {
+            let kind = if full { "FULL" } else { "LEFT" };
+            let what = format!("a {kind} JOIN needs a condition such as a.key = b.key");
+            return Err(Error::query(at, what));
+        }
         let mut kept = right.relation;
         if let Some(condition) = Expr::all(parts.second) {
             if full {
-                let what = "a FULL JOIN can compare columns of both tables for equality only";
-                return Err(Error::query(at, what));
+                return Err(refused());
             }
             kept = kept.filter(condition);
         }
@@ -83,8 +94,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Takes the condition of a LEFT JOIN apart; the columns of `right` come after the first `shift`.
-fn taken_apart(condition: Expr, shift: usize, right: &Relation, at: Option<Place>) -> Result<Parts> {
+/// Takes the condition of an outer join apart, if it can be; the columns of `right` come after the first `shift`.
+fn taken_apart(condition: Expr, shift: usize, right: &Relation) -> Option<Parts> {
     let sides = |expr: &Expr| {
         let (mut first, mut second) = (false, false);
         expr.columns(&mut |column| {
@@ -116,16 +127,9 @@ fn taken_apart(condition: Expr, shift: usize, right: &Relation, at: Option<Place
             }
         }
         if sides(&condition).0 {
-            let what = "a LEFT JOIN can compare columns of both tables for equality, and test columns of the second; other conditions are not supported there";
-            return Err(Error::query(at, what));
+            return None;
         }
         parts.second.push(moved(&condition));
     }
-    if parts.equal.is_empty() {
-        return Err(Error::query(
-            at,
-            "a LEFT JOIN needs a condition such as a.key = b.key",
-        ));
-    }
-    Ok(parts)
+    Some(parts)
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use cenote_program::Bits;
 
 use super::cell::{Cell, Layout, number, ordered};
+use super::source::summed;
 use super::upload::{Shape, Upload};
 use super::{Executor, Rows, next};
 use crate::plan::physical::{Column, Join, Part, Physical};
@@ -210,7 +211,11 @@ impl<'a> Executor<'a> {
         let input = &join.lookup;
         let mut giving = self.giving(Upload {
             input,
-            shape: Shape::Wide { keys, slots },
+            shape: Shape::Wide {
+                keys,
+                slots,
+                kept: join.rest,
+            },
         });
         let mut parts: Vec<VecDeque<Bits>> = Vec::new();
         while let Some((fields, _)) = self.taken(&mut giving) {
@@ -225,9 +230,9 @@ impl<'a> Executor<'a> {
                 })
                 .collect(),
         };
-        let values = keys.iter().map(|_| Cell {
+        let values = keys.iter().map(|&key| Cell {
             value: next(&mut fields),
-            null: None,
+            null: (join.rest && input.columns[key].nullable).then(|| next(&mut fields)),
         });
         let values: Vec<Cell> = values.collect();
         let mut all: Vec<Slot> = Vec::new();
@@ -243,30 +248,17 @@ impl<'a> Executor<'a> {
             }
         }
         let first = all[0].0.clone().expect("a slot says whether there is a row");
+        let keyed = values.iter().filter_map(Cell::present);
+        let keyed = keyed.fold(first.clone(), |keyed, present| keyed.and(&present));
         let mut parts: Vec<Bits> = Vec::new();
         for (&key, value) in keys.iter().zip(&values).rev() {
             let kind = input.columns[key].kind;
             self.bounded(value, kind, kind.range(), &first);
-            parts.push(ordered(&value.value, kind).where_chosen(&first));
+            parts.push(ordered(&value.value, kind).where_chosen(&keyed));
         }
-        parts.push(first.not());
-        let rows = |(there, cells): &Slot| {
-            let mut others = cells.iter().cloned();
-            let column = |(column, info): (usize, &Column)| match keys.iter().position(|&key| key == column) {
-                Some(at) => Cell {
-                    null: info.nullable.then(|| self.session.public_bits(1, 0)),
-                    ..values[at].clone()
-                },
-                None => others.next().expect("one for each that is no key"),
-            };
-            Rows {
-                columns: input.columns.iter().enumerate().map(column).collect(),
-                live: there.clone().expect("a slot says whether there is a row"),
-                count: first.lanes(),
-            }
-        };
+        parts.push(keyed.not());
         let rest = match join.rest {
-            true => all.iter().map(rows).collect(),
+            true => self.unfound(join, &values, &all),
             false => Vec::new(),
         };
         Lookup {
@@ -274,6 +266,27 @@ impl<'a> Executor<'a> {
             slots: all,
             rest,
         }
+    }
+
+    /// All rows that an owner has put together by their keys, for each slot one for each key. More of them than it may have are a failure.
+    fn unfound(&mut self, join: &Join, keys: &[Cell], slots: &[Slot]) -> Vec<Rows> {
+        let rows = |(there, cells): &Slot| {
+            let mut others = cells.iter().cloned();
+            let column = |column: usize| match join.lookup_keys.iter().position(|&key| key == column) {
+                Some(at) => keys[at].clone(),
+                None => others.next().expect("one for each that is no key"),
+            };
+            let live = there.clone().expect("a slot says whether there is a row");
+            Rows {
+                columns: (0..join.lookup.columns.len()).map(column).collect(),
+                count: live.lanes(),
+                live,
+            }
+        };
+        let all: Vec<Rows> = slots.iter().map(rows).collect();
+        let there: Vec<&Bits> = all.iter().map(|rows| &rows.live).collect();
+        self.limited(&summed(&Bits::concat(&there), false), join.lookup.rows);
+        all
     }
 
     /// A segment of rows of several parties that go together one by one.

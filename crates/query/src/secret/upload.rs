@@ -30,8 +30,12 @@ pub(crate) enum Shape<'a> {
         /// Bits of a row of all tables that go together.
         together: u64,
     },
-    /// The keys, and so many times whether there is a row, and its other columns.
-    Wide { keys: &'a [usize], slots: usize },
+    /// The keys, and so many times whether there is a row, and its other columns. If all are `kept`, also rows of which a key is null, one by one.
+    Wide {
+        keys: &'a [usize],
+        slots: usize,
+        kept: bool,
+    },
 }
 
 impl Upload<'_> {
@@ -56,10 +60,13 @@ impl Upload<'_> {
                 let told = all.filter(|column| Some(*column) != counts);
                 [1, 1].into_iter().chain(told.flat_map(of)).collect()
             }
-            Shape::Wide { keys, slots } => {
+            Shape::Wide { keys, slots, kept } => {
                 let others: Vec<u32> = all.filter(|column| !keys.contains(column)).flat_map(of).collect();
                 let slot = || std::iter::once(1).chain(others.iter().copied());
-                let keys = keys.iter().map(|&key| self.input.columns[key].kind.width());
+                let keys = keys.iter().flat_map(|&key| {
+                    let Column { kind, nullable } = self.input.columns[key];
+                    std::iter::once(kind.width()).chain((kept && nullable).then_some(1))
+                });
                 keys.chain((0..slots).flat_map(|_| slot())).collect()
             }
         }
@@ -131,7 +138,7 @@ impl Upload<'_> {
                     put.to.bit(true);
                 }
             }
-            Shape::Wide { keys, slots } => put.runs(&own.all_rows(self.input)?, keys, slots),
+            Shape::Wide { keys, slots, kept } => put.runs(&own.all_rows(self.input)?, keys, slots, kept),
         }
         Ok(put.to.finish())
     }
@@ -180,15 +187,21 @@ impl Cells<'_> {
         }
     }
 
-    /// The rows with the same keys side by side, as many of them as there are slots. Rows without a key go together with nothing.
-    fn runs(&mut self, rows: &AllRows, keys: &[usize], slots: usize) {
+    /// The rows with the same keys side by side, as many of them as there are slots. Rows without a key go together with nothing; they are left out unless all are `kept`.
+    fn runs(&mut self, rows: &AllRows, keys: &[usize], slots: usize, kept: bool) {
         let (order, whole) = rows.sorted(keys);
+        let (keyed, keyless) = order.split_at(whole);
         let same = |one: &u32, other: &u32| rows.same(keys, *one as usize, *other as usize);
-        for run in order[..whole].chunk_by(same) {
+        let keyless = if kept { keyless } else { &[] };
+        for run in keyed.chunk_by(same).chain(keyless.chunks(1)) {
             self.to.start();
+            let first = run[0] as usize;
             for &key in keys {
-                let value = Value::of(&rows.columns[key], run[0] as usize);
-                self.to.value(value, self.columns[key].kind.width());
+                let (column, info) = (&rows.columns[key], self.columns[key]);
+                self.to.value(Value::of(column, first), info.kind.width());
+                if kept && info.nullable {
+                    self.to.bit(column.is_null(first));
+                }
             }
             for &row in run.iter().take(slots) {
                 self.to.bit(true);
@@ -359,6 +372,7 @@ pub(crate) fn uploads<'a>(
                     shape: Shape::Wide {
                         keys: &join.lookup_keys,
                         slots,
+                        kept: join.rest,
                     },
                 }),
             }

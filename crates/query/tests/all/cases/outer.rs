@@ -26,7 +26,7 @@ fn world(random: &mut Random, owners: [u8; 2]) -> World {
         .table(owners[0], "c", "k u8 at_most 2, z u8, s char(3)", &c)
 }
 
-const QUERIES: [&str; 20] = [
+const QUERIES: [&str; 25] = [
     "select a.k, x, b.k, y from a left join b on a.k = b.k",
     "select a.k, x, b.k, y from b right join a on a.k = b.k",
     "select a.k, x, b.k, y from a full join b on a.k = b.k",
@@ -47,6 +47,13 @@ const QUERIES: [&str; 20] = [
     "select b.k, count(*), count(x), max(x) from a full join b on a.k = b.k group by b.k",
     "select a.k, b.k, c.k from a left join b on a.k = b.k left join c on b.k = c.k",
     "select a.k, b.k, c.k from a full join b on a.k = b.k full join c on a.k = c.k",
+    // Keys that are not null where their columns are.
+    "select case when c.k is null then 5 else c.z end, a.k from c full join a on case when c.k is null then 5 else c.z end = a.k",
+    "select case when b.k is null then 5 else b.y end, a.k from a left join b on a.k = case when b.k is null then 5 else b.y end",
+    "select coalesce(b.k, 5), a.k from a full join b on coalesce(b.k, 5) = a.k",
+    // One row, and nobody knows how often anything comes then.
+    "select t.y, c.z from (select b.y from (select max(x) as m from a) s full join b on s.m = b.k) t join c on t.y = c.k",
+    "select t.m, t.k, c.z from (select s.m, a.k from (select max(y) as m from b) s full join a on s.m = a.k) t join c on t.k = c.k",
 ];
 
 #[test]

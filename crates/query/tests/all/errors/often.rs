@@ -149,3 +149,23 @@ fn groups_whose_rows_do_not_come_in_order() {
         assert_eq!(told(&|bits| exchange(bits, 2, 3)), honest);
     }
 }
+
+/// Rows that an owner puts together by their keys and that nobody finds: no more of them count than its table may have.
+#[test]
+fn rows_that_nobody_finds() {
+    let world =
+        World::new(2)
+            .table(0, "a", "k u8 not null, x u8", "9 1")
+            .table(1, "c", "k u8 at_most 3", "1 | 2");
+    let sql = "select count(*) from a full join c on a.k = c.k";
+    assert_eq!(world.ask(sql), "3");
+    // The key, whether it is null, and three times whether there is a row.
+    let with = |lanes: usize| {
+        changed(&world, sql, |bits| {
+            assert_eq!((bits.rows(), bits.lanes()), (8 + 1 + 3, 4));
+            (0..lanes).for_each(|lane| put(bits, lane, 9, 3, 7));
+        })
+    };
+    assert!(matches!(with(1), Outcome::Answer(table) if rows(&table) == "5"));
+    assert_eq!(with(2), Outcome::NoAnswer);
+}
