@@ -13,7 +13,7 @@ use crate::secret::upload::{Shape, Upload, uploads};
 const PLACE: u64 = 8;
 
 /// Bytes of a row that a join may not find: whether it did, and its place.
-const REST: u64 = 17;
+const REST: u64 = 9;
 
 /// Bytes of a group besides its columns, and of a value of it.
 const GROUP: u64 = 128;

@@ -195,12 +195,6 @@ impl OwnTables<'_> {
             }
         }
         let mut used = vec![false; if join.rest { lookup.count } else { 0 }];
-        let found_at = |places: &[Option<usize>]| {
-            let columns = lookup.columns.iter();
-            columns
-                .map(|column| Column::at(column, places))
-                .collect::<Vec<_>>()
-        };
         self.each(&join.probe, &mut |probe| {
             let compared = |row: usize, place: u32| {
                 let pairs = join.probe_keys.iter().zip(keys);
@@ -212,8 +206,9 @@ impl OwnTables<'_> {
             let (mut firsts, mut others) = (Vec::new(), Vec::new());
             let mut told = |firsts: &mut Vec<usize>, others: &mut Vec<Option<usize>>| {
                 let own = probe.columns.iter().map(|column| column.gather(firsts));
+                let found = lookup.columns.iter().map(|column| Column::at(column, others));
                 let rows = Rows {
-                    columns: own.chain(found_at(others)).collect(),
+                    columns: own.chain(found).collect(),
                     count: firsts.len(),
                 };
                 firsts.clear();
@@ -245,17 +240,26 @@ impl OwnTables<'_> {
             }
             told(&mut firsts, &mut others)
         })?;
-        let mut rest: Vec<Option<usize>> = Vec::with_capacity(used.iter().filter(|used| !**used).count());
-        rest.extend((0..used.len()).filter(|&row| !used[row]).map(Some));
-        let probe = &join.probe.columns;
+        self.unfound(join, (&lookup, &used), each)
+    }
+
+    /// Rows of `lookup` that were not `used`, with nulls before them.
+    fn unfound(
+        &self,
+        join: &Join,
+        (lookup, used): (&AllRows, &[bool]),
+        each: &mut dyn FnMut(Rows) -> Result<()>,
+    ) -> Result<()> {
+        let mut rest: Vec<usize> = Vec::with_capacity(used.iter().filter(|used| !**used).count());
+        rest.extend((0..used.len()).filter(|&row| !used[row]));
         self.pieces(rest.len(), |part| {
             let none = vec![None; part.len()];
-            let nulls = probe
-                .iter()
-                .map(|info| Column::at(&column::none(info.kind), &none));
+            let nulls = join.probe.columns.iter();
+            let nulls = nulls.map(|info| Column::at(&column::none(info.kind), &none));
+            let rows = lookup.at(&rest[part]);
             each(Rows {
-                columns: nulls.chain(found_at(&rest[part.clone()])).collect(),
-                count: part.len(),
+                columns: nulls.chain(rows.columns).collect(),
+                count: rows.count,
             })
         })
     }

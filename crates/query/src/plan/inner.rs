@@ -201,7 +201,7 @@ pub(super) fn flatten(
     }
 }
 
-fn edge(condition: &Expr, input_of: &impl Fn(usize) -> usize) -> Option<Edge> {
+pub(super) fn edge(condition: &Expr, input_of: &impl Fn(usize) -> usize) -> Option<Edge> {
     let Node::Compare(Comparison::Equal, x, y) = &condition.node else {
         return None;
     };

@@ -116,3 +116,22 @@ fn keys_that_come_often() {
     world.schema.max_join_rows = Some(7);
     assert_eq!(world.ask(sql), "no answer");
 }
+
+/// More rows than any table may have are no number, and not another one.
+#[test]
+fn more_rows_than_there_may_be() {
+    let rows = |count: usize| vec!["1 2"; count].join(" | ");
+    let ask = |count: usize, sql: &str| {
+        let world =
+            World::new(2)
+                .table(1, "a", "k u8, x u8", &rows(count))
+                .table(1, "b", "k u8, y u8", &rows(count));
+        world.ask(sql)
+    };
+    for join in ["left join", "join"] {
+        let sql = format!("select count(*), sum(x * y) from a {join} b on a.k = b.k");
+        assert_eq!(ask(16_384, &sql), "268435456 1073741824", "{sql}");
+        let told = ask(16_385, &sql);
+        assert!(told.contains("overflows"), "{sql}: {told}");
+    }
+}

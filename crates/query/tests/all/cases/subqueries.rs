@@ -60,7 +60,7 @@ pub(super) fn lite(world: &World, sql: &str) -> String {
     rows.join(" | ")
 }
 
-const QUERIES: [&str; 58] = [
+const QUERIES: [&str; 66] = [
     "select id from a where exists (select * from b where b.k = a.k) order by id",
     "select id from a where exists (select 1 from b where b.k = a.k and y > 2 and a.x = b.y) order by id",
     "select id from a where not exists (select * from b where b.k = a.k) order by id",
@@ -108,6 +108,14 @@ const QUERIES: [&str; 58] = [
     "select x, count(b.id), count(*) from a left join b on a.k = b.k and b.y > 1 group by x order by x",
     "select n, count(*) from (select a.id, count(b.id) as n from a left join b on a.k = b.k group by a.id) t group by n order by n",
     "select a.k, min(b.y + 1), sum(b.y * 2) from a left join b on a.x = b.k group by a.k order by a.k",
+    "select count(*) from a join b on a.k = b.k",
+    "select count(*), sum(x), sum(y), count(x), count(y), min(x), max(y) from a, b where a.k = b.k and y < 4 and x > 0",
+    "select sum(x * y), count(x * y), sum(y * (x + 1)), max(x + 1) from a join b on a.k = b.k",
+    "select x, count(*), sum(y), sum(x * y), min(y) from a join b on a.k = b.k group by x order by x",
+    "select y, count(*), sum(x), count(a.id) from a join b using (k) where a.id < 5 group by y having count(*) > 1 order by y",
+    "select x, count(b.id), sum(x), sum(x * y), count(x), max(x) from a left join b on a.k = b.k group by x order by x",
+    "select distinct x from a join b on a.k = b.k order by x",
+    "select sum(s.x * b.y) from (select k, x from a where x < 4) s join b on s.k = b.k and s.x = b.y",
     "select k from a intersect select k from b order by k",
     "select k, x from a except select k, y from b order by k, x",
     "select k from (select k from a except select k from b where y = 1) t order by k",
