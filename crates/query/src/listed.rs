@@ -248,6 +248,7 @@ impl Places<'_> {
             aggregates,
             grouped,
             made_of,
+            shown,
         } = &relation.operation
         else {
             unreachable!("it is called for groups");
@@ -272,6 +273,7 @@ impl Places<'_> {
             aggregates,
             grouped: *grouped,
             made_of: *made_of,
+            shown: *shown,
         };
         Ok((operation, lists))
     }

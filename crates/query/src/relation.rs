@@ -91,6 +91,8 @@ pub(crate) enum Operation {
         grouped: bool,
         /// The column of the input that says of how many rows each of its rows was made, if they are not rows that were there.
         made_of: Option<usize>,
+        /// Whether its owner must show that rows of its could give such groups, because they are taken for rows of more than one party.
+        shown: bool,
     },
     /// Some rows in an order, from one place up to another.
     First(Box<Relation>, Vec<Order>, Range<usize>),
@@ -244,6 +246,7 @@ impl Relation {
                 aggregates,
                 grouped,
                 made_of: None,
+                shown: false,
             },
         }
     }

@@ -97,6 +97,7 @@ fn merged_and_back(
     let records = Value::concat(&[&of(0, left.0, left.1), &of(1, right, &nothing)]);
     let (exchanges, order) = library::merging_network(count, right.lanes());
     let network = Network::new(&exchanges);
+    drop(exchanges);
     let mut swaps = Vec::new();
     let exchange = exchange_told(
         records.width(),

@@ -27,14 +27,14 @@ impl TwoTables {
         usize::from((column >= kept.max(grouped)) == (grouped > kept))
     }
 
-    /// The only table that an expression is of; nothing if it is of both or of none.
+    /// The only table that an expression is of, or the first if it is of none; nothing if it is of both.
     fn only(&self, expr: &Expr) -> Option<usize> {
         let mut sides = [false; 2];
         expr.columns(&mut |column| sides[self.side(column)] = true);
         match sides {
-            [true, false] => Some(0),
+            [_, false] => Some(0),
             [false, true] => Some(1),
-            _ => None,
+            [true, true] => None,
         }
     }
 
@@ -89,13 +89,9 @@ impl Parts {
     /// Adds what is needed for an aggregate; nothing if it cannot be made so.
     fn add(&mut self, aggregate: &Aggregate, tables: &TwoTables) -> Option<()> {
         let Aggregate { function, of } = aggregate;
-        // In rows that lack the grouped table it is null. Where rows may be left out, what fails in these must not.
+        // It is made of all rows of the grouped table, also of those that are not joined, and is null in rows that lack it.
         let is_of_groups = |of: &Expr| {
-            tables.only(of) == Some(1)
-                && match tables.outer {
-                    true => of.is_null_with_columns(),
-                    false => !of.may_fail(),
-                }
+            tables.only(of) == Some(1) && !of.may_fail() && (!tables.outer || of.is_null_with_columns())
         };
         let (own, part) = match (function, tables.only(of)) {
             (Function::Same, _) => return None,
@@ -190,7 +186,9 @@ impl Planner<'_> {
                 && aggregates
                     .iter()
                     .all(|aggregate| parts.add(aggregate, &tables).is_some());
-            fits.then_some((tables, parts))
+            // With `min_group` a value must not count several times.
+            let alone = self.schema.answer.min_group < 2 || parts.made.iter().all(|made| made.own.is_none());
+            (fits && alone).then_some((tables, parts))
         };
         let swapped = (!tables.outer).then(|| tables.swapped());
         let mut ways: Vec<(TwoTables, Parts)> = [Some(tables), swapped]
@@ -285,15 +283,11 @@ impl Planner<'_> {
     fn is_promised(&self, tables: &TwoTables) -> Result<bool> {
         let (kept, grouped): (Vec<Expr>, Vec<Expr>) = tables.on.iter().cloned().unzip();
         let every: Vec<usize> = (0..tables.on.len()).collect();
-        for (side, keys) in [(1, grouped), (0, kept)] {
-            if side == 0 && tables.outer {
-                continue;
-            }
-            if slots(&self.plan(&tables.tables[side], &keys)?, &every).is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let is_known = |side: usize, keys: &[Expr]| -> Result<bool> {
+            let table = self.plan(&tables.tables[side], keys)?;
+            Ok(slots(&table, &every).is_some())
+        };
+        Ok(is_known(1, &grouped)? || !tables.outer && is_known(0, &kept)?)
     }
 
     /// Groups of the rows of one table and of groups of the other.
@@ -307,7 +301,13 @@ impl Planner<'_> {
         let [kept, grouped] = &tables.tables;
         let (count, most) = (kept.columns.len(), grouped.most_rows(self.schema));
         let by: Vec<Expr> = tables.on.iter().map(|(_, own)| own.clone()).collect();
-        let groups = (grouped.clone()).grouped(by, parts.grouped.clone(), most);
+        let mut groups = grouped.clone().grouped(by, parts.grouped.clone(), most);
+        if let Operation::Group { shown, .. } = &mut groups.operation {
+            *shown = !tables
+                .tables
+                .iter()
+                .all(|table| self.party_of(table) == self.party_of(grouped));
+        }
         let on = tables.on.iter().map(|(x, _)| x.clone()).zip(groups.all());
         let on: Vec<(Expr, Expr)> = on.collect();
         let joined = match tables.outer {

@@ -92,7 +92,8 @@ pub(super) fn own_groups(
         exprs.push(Expr::bool(true));
         functions.len() - 1
     });
-    let groups = group(part.project(exprs), keys, &functions, grouped).shared(&[]);
+    let by: Vec<usize> = (0..keys).collect();
+    let groups = group(part.project(exprs), keys, &functions, grouped).shared(&by);
     let all = groups.all();
     let count = &all[keys + rows_at];
     let made = &all[keys..];

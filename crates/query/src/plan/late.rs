@@ -70,6 +70,7 @@ impl Planner<'_> {
             aggregates,
             grouped: true,
             made_of: None,
+            shown: false,
         } = &relation.operation
         else {
             return Ok(None);
@@ -301,6 +302,7 @@ fn by_fewer_keys(relation: &Relation, shown: &[Shown]) -> (Relation, usize, Vec<
             aggregates: aggregates.clone(),
             grouped: true,
             made_of: None,
+            shown: false,
         },
     };
     (groups, count, places)

@@ -22,7 +22,7 @@ pub(crate) mod window;
 use std::sync::Arc;
 
 use self::combine::{first, union};
-use self::group::grouped_by;
+use self::group::{grouped_by, own_groups};
 use self::moments::Moments;
 use self::physical::{Physical, Step};
 pub(crate) use self::planner::Planner;
@@ -163,7 +163,11 @@ fn of_groups(
 ) -> Result<Physical> {
     let functions: Vec<Function> = aggregates.iter().map(|aggregate| aggregate.function).collect();
     let made = (functions.as_slice(), &Moments::of(aggregates));
-    let group = grouped_by(input, keys, made, grouped, relation.at)?;
+    let shown = matches!(relation.operation, Operation::Group { shown: true, .. });
+    let group = match shown && input.owner.is_some() {
+        true => own_groups(input, keys, made, grouped),
+        false => grouped_by(input, keys, made, grouped, relation.at)?,
+    };
     // As many bits as are promised to whatever comes next.
     let promised = relation.columns.iter().map(|info| (info.kind, info.nullable));
     let added = aggregates.iter().skip(relation.columns.len() - keys);

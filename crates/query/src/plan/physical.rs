@@ -372,7 +372,24 @@ impl Physical {
 
     /// Whether its owner puts those of its rows first that have all of these keys, in their order.
     pub(crate) fn is_sorted(&self, keys: &[usize]) -> bool {
-        matches!(&*self.step, Step::Share(_, sorted) if sorted == keys)
+        match &*self.step {
+            Step::Share(_, sorted) => sorted == keys,
+            Step::Verify { input, .. } => input.is_sorted(keys),
+            Step::Project(input, exprs) => {
+                // Another kind has its values in the same order.
+                let column = |expr: &Expr| match &expr.node {
+                    crate::expr::Node::Column(column) => Some(*column),
+                    crate::expr::Node::As(part) => match part.node {
+                        crate::expr::Node::Column(column) => Some(column),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let own: Option<Vec<usize>> = keys.iter().map(|&key| column(&exprs[key])).collect();
+                own.is_some_and(|own| input.is_sorted(&own))
+            }
+            _ => false,
+        }
     }
 }
 

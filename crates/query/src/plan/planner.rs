@@ -17,7 +17,7 @@ pub(crate) struct Planner<'a> {
 impl Planner<'_> {
     /// Whether all tables of a relation are of one party, which then does all of it.
     pub(super) fn is_of_one(&self, relation: &Relation) -> bool {
-        self.party(relation).is_some()
+        self.party_of(relation).is_some()
     }
 
     /// The most rows of a join in which keys come several times on both sides, if there may be such. With `min_group` a row must not count several times.
@@ -26,12 +26,13 @@ impl Planner<'_> {
         most.filter(|_| self.schema.answer.min_group < 2)
     }
 
-    fn party(&self, relation: &Relation) -> Option<PartyId> {
+    /// The party whose tables all of a relation are of, which then does all of it.
+    pub(super) fn party_of(&self, relation: &Relation) -> Option<PartyId> {
         if let Operation::Scan(table) = relation.operation {
             let own = self.schema.tables[table].party;
             return (!self.schema.secret_only).then_some(own);
         }
-        let mut parties = relation.inputs().into_iter().map(|input| self.party(input));
+        let mut parties = relation.inputs().into_iter().map(|input| self.party_of(input));
         let first = parties.next()??;
         parties.all(|party| party == Some(first)).then_some(first)
     }

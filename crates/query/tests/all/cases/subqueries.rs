@@ -60,7 +60,7 @@ pub(super) fn lite(world: &World, sql: &str) -> String {
     rows.join(" | ")
 }
 
-const QUERIES: [&str; 66] = [
+const QUERIES: [&str; 68] = [
     "select id from a where exists (select * from b where b.k = a.k) order by id",
     "select id from a where exists (select 1 from b where b.k = a.k and y > 2 and a.x = b.y) order by id",
     "select id from a where not exists (select * from b where b.k = a.k) order by id",
@@ -114,6 +114,8 @@ const QUERIES: [&str; 66] = [
     "select x, count(*), sum(y), sum(x * y), min(y) from a join b on a.k = b.k group by x order by x",
     "select y, count(*), sum(x), count(a.id) from a join b using (k) where a.id < 5 group by y having count(*) > 1 order by y",
     "select x, count(b.id), sum(x), sum(x * y), count(x), max(x) from a left join b on a.k = b.k group by x order by x",
+    "select x, 7, count(b.id), count(*) from a left join b on a.k = b.k and 1 = 1 group by x, 3 - 3 order by x",
+    "select sum(a.x * (b.y + 1)) from a join b on a.k = b.k and 2 > 1",
     "select distinct x from a join b on a.k = b.k order by x",
     "select sum(s.x * b.y) from (select k, x from a where x < 4) s join b on s.k = b.k and s.x = b.y",
     "select k from a intersect select k from b order by k",

@@ -53,7 +53,12 @@ fn keys_that_come_often() {
         told(groups(&|bits| put(bits, 0, 9, 3, 1))),
         "10 20 | 11 20 | 12 22 | 12 23"
     );
-    assert_eq!(told(groups(&|bits| put(bits, 0, 0, 1, 0))), "12 22 | 12 23");
+    assert_eq!(
+        told(groups(&|bits| put(bits, 1, 0, 1, 0))),
+        "10 20 | 10 21 | 11 20 | 11 21"
+    );
+    // Groups come in the order of their keys, those that are absent last.
+    assert_eq!(groups(&|bits| put(bits, 0, 0, 1, 0)), Outcome::NoAnswer);
     // Rows of other keys are not shown for a key, whatever it says.
     assert_eq!(told(groups(&|bits| put(bits, 0, 12, 3, 3))), "12 22 | 12 23");
     assert_eq!(
@@ -96,7 +101,7 @@ fn rows_that_others_cannot_leave_out() {
     assert_eq!(told(groups, &|_| ()), honest);
     assert_eq!(told(rows, &|_| ()), honest);
     assert_eq!(
-        told(groups, &|bits| put(bits, 0, 0, 1, 0)),
+        told(groups, &|bits| (0..2).for_each(|lane| put(bits, lane, 0, 1, 0))),
         "10 null | 11 null | 13 null"
     );
     assert_eq!(
@@ -168,4 +173,41 @@ fn rows_that_nobody_finds() {
     };
     assert!(matches!(with(1), Outcome::Answer(table) if rows(&table) == "5"));
     assert_eq!(with(2), Outcome::NoAnswer);
+}
+
+/// Groups of a table that is only counted and added up: as many rows as it may have could give them.
+#[test]
+fn groups_that_stand_for_rows() {
+    let world = World::new(2)
+        .table(0, "a", "k u8 not null, x u8 not null", "1 10 | 1 11 | 3 13")
+        .table(1, "b", "k u8 not null, y u8 not null", "1 20 | 1 21 | 2 22");
+    for (join, honest, fewer) in [
+        ("join", "4 42 82 21", "2 21 82 21"),
+        ("left join", "5 55 82 21", "3 34 82 21"),
+    ] {
+        let sql = format!("select count(*), sum(x), sum(y), max(y) from a {join} b using (k)");
+        // Whether there is a group, its key, how many rows it has, what they add up to, and the greatest.
+        let with = |change: &(dyn Fn(&mut BitMatrix) + Sync)| {
+            changed(&world, &sql, |bits| {
+                if bits.rows() > 9 + 8 {
+                    change(bits)
+                }
+            })
+        };
+        let told = |outcome| match outcome {
+            Outcome::Answer(table) => rows(&table),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(told(with(&|_| ())), honest, "{sql}");
+        assert_eq!(told(with(&|bits| put(bits, 0, 9, 3, 1))), fewer, "{sql}");
+        // Groups of none, more rows than there may be, a sum that so many cannot have, and a key twice.
+        assert_eq!(with(&|bits| put(bits, 0, 9, 3, 0)), Outcome::NoAnswer, "{sql}");
+        assert_eq!(with(&|bits| put(bits, 0, 9, 3, 5)), Outcome::NoAnswer, "{sql}");
+        assert_eq!(
+            with(&|bits| put(bits, 0, 12, 11, 600)),
+            Outcome::NoAnswer,
+            "{sql}"
+        );
+        assert_eq!(with(&|bits| put(bits, 1, 1, 8, 1)), Outcome::NoAnswer, "{sql}");
+    }
 }
