@@ -1,6 +1,8 @@
 //! Groups made before a join: where one of two tables is only counted and added up, its rows are grouped by what it is joined by, so that it need not be promised how often that
 //! comes. Each row of the other then counts as often as its group has rows: Σxy over the rows of the join is Σ(x·Σy).
 
+use std::collections::BTreeSet;
+
 use super::combine::slots;
 use super::inner::{edge, flatten};
 use super::planner::Planner;
@@ -45,6 +47,16 @@ impl TwoTables {
             let info = &self.tables[side].columns[column];
             Expr::column(column, info.kind, info.nullable)
         })
+    }
+
+    /// Whether the rows of a table are groups by what is equal.
+    fn is_grouped(&self, side: usize) -> bool {
+        let Operation::Group { keys, .. } = &self.tables[side].operation else {
+            return false;
+        };
+        let ends = self.on.iter().map(|(x, y)| [x, y][side].as_column());
+        let by: Option<BTreeSet<usize>> = ends.collect();
+        by.is_some_and(|by| by.into_iter().eq(0..keys.len()))
     }
 
     /// The same with the first grouped.
@@ -167,6 +179,10 @@ impl Planner<'_> {
         else {
             return Ok(None);
         };
+        // With `min_group` a row must not count several times.
+        if self.schema.answer.min_group > 1 {
+            return Ok(None);
+        }
         // What is made of columns that are computed after the join is made of those of the join.
         let (mut input, mut keys, mut aggregates) = (&**input, keys.clone(), aggregates.clone());
         while let Operation::Project(inner, exprs) = &input.operation {
@@ -180,15 +196,17 @@ impl Planner<'_> {
         let Some(tables) = self.two_tables(input)? else {
             return Ok(None);
         };
+        // What was grouped so need not be grouped again.
+        if [0, 1].into_iter().any(|side| tables.is_grouped(side)) {
+            return Ok(None);
+        }
         let made = |tables: TwoTables| {
             let mut parts = Parts::default();
             let fits = keys.iter().all(|key| tables.only(key) == Some(0))
                 && aggregates
                     .iter()
                     .all(|aggregate| parts.add(aggregate, &tables).is_some());
-            // With `min_group` a value must not count several times.
-            let alone = self.schema.answer.min_group < 2 || parts.made.iter().all(|made| made.own.is_none());
-            (fits && alone).then_some((tables, parts))
+            fits.then_some((tables, parts))
         };
         let swapped = (!tables.outer).then(|| tables.swapped());
         let mut ways: Vec<(TwoTables, Parts)> = [Some(tables), swapped]
@@ -222,10 +240,6 @@ impl Planner<'_> {
                 on: on.clone(),
                 outer: true,
             }));
-        }
-        // With `min_group` a row must not count several times.
-        if self.schema.answer.min_group > 1 {
-            return Ok(None);
         }
         let mut within = input;
         while let Operation::Filter(inner, _) = &within.operation {

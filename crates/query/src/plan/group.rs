@@ -24,7 +24,7 @@ pub(super) fn grouped_by(
                 .iter()
                 .cloned()
                 .map(|part| match part.owner {
-                    Some(_) => own_groups(part, keys, (functions, moments), grouped),
+                    Some(_) => own_groups(part, keys, (functions, moments), grouped, false),
                     None => in_parts(part, keys, functions),
                 })
                 .collect();
@@ -75,12 +75,13 @@ fn by_independent(input: Physical, keys: usize, functions: &[Function]) -> Physi
 }
 
 /// The groups that a party makes of its own rows, of which it is verified that rows could give them: without that, it could add groups that cancel
-/// those of others, or make small groups seem large.
+/// those of others, or make small groups seem large. They may come in the order of their keys.
 pub(super) fn own_groups(
     part: Physical,
     keys: usize,
     (functions, moments): (&[Function], &Moments),
     grouped: bool,
+    sorted: bool,
 ) -> Physical {
     let most = part.rows;
     let values = part.columns[keys..].to_vec();
@@ -92,7 +93,7 @@ pub(super) fn own_groups(
         exprs.push(Expr::bool(true));
         functions.len() - 1
     });
-    let by: Vec<usize> = (0..keys).collect();
+    let by: Vec<usize> = (0..if sorted { keys } else { 0 }).collect();
     let groups = group(part.project(exprs), keys, &functions, grouped).shared(&by);
     let all = groups.all();
     let count = &all[keys + rows_at];

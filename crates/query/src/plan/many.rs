@@ -95,7 +95,7 @@ impl ManyToMany<'_> {
         let keyed = rows.clone().project(keys.chain(made).collect());
         let functions = [Function::Rows, Function::Least];
         let made = (&functions[..], &Moments::of(&[]));
-        own_groups(keyed, self.lookup_keys.len(), made, true)
+        own_groups(keyed, self.lookup_keys.len(), made, true, true)
     }
 
     /// The columns of both sides, where what was found has the keys.

@@ -165,7 +165,7 @@ fn of_groups(
     let made = (functions.as_slice(), &Moments::of(aggregates));
     let shown = matches!(relation.operation, Operation::Group { shown: true, .. });
     let group = match shown && input.owner.is_some() {
-        true => own_groups(input, keys, made, grouped),
+        true => own_groups(input, keys, made, grouped, true),
         false => grouped_by(input, keys, made, grouped, relation.at)?,
     };
     // As many bits as are promised to whatever comes next.

@@ -376,11 +376,15 @@ impl Physical {
             Step::Share(_, sorted) => sorted == keys,
             Step::Verify { input, .. } => input.is_sorted(keys),
             Step::Project(input, exprs) => {
-                // Another kind has its values in the same order.
                 let column = |expr: &Expr| match &expr.node {
                     crate::expr::Node::Column(column) => Some(*column),
-                    crate::expr::Node::As(part) => match part.node {
-                        crate::expr::Node::Column(column) => Some(column),
+                    // A number with more bits comes in the same place.
+                    crate::expr::Node::As(part) => match (&part.node, part.kind, expr.kind) {
+                        (
+                            crate::expr::Node::Column(column),
+                            ValueKind::Number { scale: own, .. },
+                            ValueKind::Number { scale, .. },
+                        ) if own == scale => Some(*column),
                         _ => None,
                     },
                     _ => None,

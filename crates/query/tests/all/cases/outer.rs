@@ -135,3 +135,19 @@ fn more_rows_than_there_may_be() {
         assert!(told.contains("overflows"), "{sql}: {told}");
     }
 }
+
+/// Rows do not count several times where small groups are left out.
+#[test]
+fn small_groups_are_of_single_rows() {
+    let mut world =
+        World::new(2)
+            .table(0, "a", "k u8, g u8", "1 1 | 1 1")
+            .table(1, "b", "k u8, y u8", "1 5 | 1 6");
+    for join in ["left join", "join"] {
+        let sql = format!("select g, count(*), sum(y) from a {join} b on a.k = b.k group by g");
+        world.schema.answer.min_group = 0;
+        assert_eq!(world.ask(&sql), "1 4 22");
+        world.schema.answer.min_group = 4;
+        assert!(world.ask(&sql).contains("add `unique`"), "{}", world.ask(&sql));
+    }
+}
