@@ -114,15 +114,16 @@ fn levels(world: &World, party: u8) -> Vec<Level> {
     stock.levels(&stock.state()).0
 }
 
-/// All parties lose what is on all shelves but the first.
+/// All parties lose what is on all shelves but the first. They hear of it when all is lost: a making that begins at once may take any shelf.
 fn lose(world: &World) {
-    for node in world.nodes.iter().flatten() {
-        for (shelf, store) in (0..SHELVES).zip(&node.core.base.stock.stores).skip(1) {
-            for stored in store.inventory().expect("read").items {
-                store.remove(&stored.item.id).expect("removed");
-            }
-            node.core.base.stock.put_back(shelf);
+    let stocks = || world.nodes.iter().flatten().map(|node| &node.core.base.stock);
+    for store in stocks().flat_map(|stock| stock.stores.iter().skip(1)) {
+        for stored in store.inventory().expect("read").items {
+            store.remove(&stored.item.id).expect("removed");
         }
+    }
+    for stock in stocks() {
+        (1..SHELVES).for_each(|shelf| stock.put_back(shelf));
     }
 }
 
