@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::error::Place;
-use crate::expr::{Expr, Node, ValueKind};
+use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::schema::{MAX_ROWS, Schema};
 use crate::window::Window;
 
@@ -263,6 +263,21 @@ impl Relation {
             columns: self.columns.iter().cloned().chain(added).collect(),
             at: self.at,
             operation: Operation::Window(Box::new(self), window),
+        }
+    }
+
+    /// Its rows and those of `right` for which these, which can be compared, are equal.
+    pub(crate) fn inner_join(self, right: Relation, on: Vec<(Expr, Expr)>) -> Self {
+        let (first, all) = (self.columns.len(), right.all());
+        let same = |(x, y): (Expr, Expr)| {
+            let y = y.over(&|column| Expr::column(first + column, all[column].kind, all[column].nullable));
+            Expr::compare(Comparison::Equal, x, y).expect("they can be compared")
+        };
+        let on = on.into_iter().map(same).collect();
+        Relation {
+            columns: [&self.columns[..], &right.columns[..]].concat(),
+            at: self.at,
+            operation: Operation::Inner(vec![self, right], on),
         }
     }
 

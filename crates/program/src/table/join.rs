@@ -9,7 +9,7 @@ use crate::table::compact::exchange_if;
 use crate::table::cost::Work;
 use crate::table::network::Network;
 use crate::table::order::{Order, bits_of_places, numbers};
-use crate::table::scan::{scanned, starts};
+use crate::table::scan::{ends, scanned, starts};
 use crate::table::sort::merged;
 use crate::value::Value;
 
@@ -53,14 +53,7 @@ pub(crate) fn looked_up(left: (&Value, &Value), right: &Value, key: Key, told: b
 
 /// Of places where segments start, whether the next one is of the same.
 fn continued(starts: &Value) -> Value {
-    let end = starts.session().constant(1, 0).repeated(1);
-    match starts.lanes() - 1 {
-        0 => end,
-        after => {
-            let goes_on = Value::apply(Op::Not, &[&starts.slice(1, after)], 1);
-            Value::concat(&[&goes_on, &end])
-        }
-    }
+    Value::apply(Op::Not, &[&ends(starts)], 1)
 }
 
 /// For each key of the right table the payload of the last record of the left whose key is not greater, which there is. Both are sorted by their keys.

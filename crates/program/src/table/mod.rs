@@ -18,7 +18,7 @@ pub(crate) use self::copies::copied;
 pub(crate) use self::join::{Found, Lookup, all, looked_up};
 pub(crate) use self::order::{shuffled, shuffled_and_sorted};
 pub(crate) use self::same::same_rows as same_columns;
-pub(crate) use self::scan::{scanned, starts};
+pub(crate) use self::scan::{ends, scanned, starts};
 pub(crate) use self::sort::{least, merged, sorted};
 
 use crate::function::Function;
@@ -285,12 +285,7 @@ pub fn group<K: Integer, V: Values>(
     let packed = Packed::new(&values_of(values));
     let (records, keys) = packed.beside(key.value());
     let starts = starts(&keys);
-    let after = starts.lanes() - 1;
-    let end = key.session().constant(1, 1).repeated(1);
-    let ends = match after {
-        0 => end,
-        _ => Value::concat(&[&starts.slice(1, after), &end]),
-    };
+    let ends = ends(&starts);
     let scanned = scanned(&starts, &records, &|earlier, later| {
         let columns = |record: &Value| made::<V>(packed.unpack(record));
         let together = combine.call(&(columns(earlier), columns(later)));

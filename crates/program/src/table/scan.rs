@@ -72,3 +72,12 @@ fn prefixes<const COLUMNS: usize>(values: [&Value; COLUMNS], both: &Both<'_, COL
     }));
     std::array::from_fn(|at| Value::arrange(&[values[at], &through_pairs[at], &even[at]], &order))
 }
+
+/// Of places where segments start, those that are the last of theirs.
+pub(crate) fn ends(starts: &Value) -> Value {
+    let end = starts.session().constant(1, 1).repeated(1);
+    match starts.lanes() - 1 {
+        0 => end,
+        after => Value::concat(&[&starts.slice(1, after), &end]),
+    }
+}

@@ -326,7 +326,7 @@ impl Planner<'_> {
         let on: Vec<(Expr, Expr)> = on.collect();
         let joined = match tables.outer {
             true => kept.clone().left_join(groups, on, relation.at),
-            false => inner_join(kept.clone(), groups, on),
+            false => kept.clone().inner_join(groups, on),
         };
         let first = count + tables.on.len();
         let aggregates = parts.aggregates(first, tables.outer, &joined.columns);
@@ -352,26 +352,5 @@ impl Planner<'_> {
             at: relation.at,
             ..groups.project(told)
         }
-    }
-}
-
-/// All rows of both that go together.
-fn inner_join(left: Relation, right: Relation, on: Vec<(Expr, Expr)>) -> Relation {
-    let count = left.columns.len();
-    let moved = |expr: &Expr| {
-        let column = |column: usize| {
-            let info = &right.columns[column];
-            Expr::column(column + count, info.kind, info.nullable)
-        };
-        expr.over(&column)
-    };
-    let equal = on
-        .iter()
-        .filter_map(|(x, y)| Expr::compare(crate::expr::Comparison::Equal, x.clone(), moved(y)));
-    let equal = equal.collect();
-    Relation {
-        columns: [&left.columns[..], &right.columns].concat(),
-        at: left.at,
-        operation: Operation::Inner(vec![left, right], equal),
     }
 }

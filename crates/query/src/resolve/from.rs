@@ -49,17 +49,17 @@ impl Resolver<'_> {
                     all
                 }
                 JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => {
-                    self.left(all, next, constraint, span)?
+                    self.outer((all, next), constraint, false, span)?
                 }
                 JoinOperator::CrossJoin(JoinConstraint::None) => self.combined(all, next)?,
                 JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
                     let count = next.scope.0.len();
-                    let mut all = self.left(next, all, constraint, span)?;
+                    let mut all = self.outer((next, all), constraint, false, span)?;
                     // As they stand in the query.
                     all.scope.0.rotate_left(count);
                     all
                 }
-                JoinOperator::FullOuter(constraint) => self.full(all, next, constraint, span)?,
+                JoinOperator::FullOuter(constraint) => self.outer((all, next), constraint, true, span)?,
                 _ => {
                     let what = "only JOIN, LEFT JOIN, RIGHT JOIN, FULL JOIN and CROSS JOIN are supported";
                     return Err(Error::query(place(span), what));

@@ -20,34 +20,8 @@ struct Parts {
 }
 
 impl Resolver<'_> {
-    /// Each row of `left` with the rows of `right` that fit it, or with nulls.
-    pub(super) fn left(
-        &self,
-        left: From,
-        right: From,
-        constraint: &JoinConstraint,
-        span: Span,
-    ) -> Result<From> {
-        self.outer((left, right), constraint, false, span)
-    }
-
-    /// The same, and then each row of `right` that fits none, with nulls before it.
-    pub(super) fn full(
-        &self,
-        left: From,
-        right: From,
-        constraint: &JoinConstraint,
-        span: Span,
-    ) -> Result<From> {
-        let JoinConstraint::On(_) = constraint else {
-            let what =
-                "write ON a.key = b.key after FULL JOIN, and COALESCE(a.key, b.key) for the key of both";
-            return Err(Error::query(place(span), what));
-        };
-        self.outer((left, right), constraint, true, span)
-    }
-
-    fn outer(
+    /// Each row of the first with the rows of the second that fit it, or with nulls; if it is `full`, then each row of the second that fits none, with nulls before it.
+    pub(super) fn outer(
         &self,
         (left, right): (From, From),
         constraint: &JoinConstraint,
@@ -55,6 +29,11 @@ impl Resolver<'_> {
         span: Span,
     ) -> Result<From> {
         let at = place(span);
+        if full && !matches!(constraint, JoinConstraint::On(_)) {
+            let what =
+                "write ON a.key = b.key after FULL JOIN, and COALESCE(a.key, b.key) for the key of both";
+            return Err(Error::query(at, what));
+        }
         let shift = left.relation.columns.len();
         for side in [&left, &right] {
             self.work.make(side.relation.parts(), at)?;

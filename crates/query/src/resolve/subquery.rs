@@ -21,7 +21,7 @@ use super::scope::{Scope, place};
 use super::window::{WINDOWED, has_windows};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr, Node, ValueKind};
-use crate::relation::{Aggregate, Function, Operation, Relation};
+use crate::relation::{Aggregate, Function, Relation};
 use crate::work::few_columns;
 
 /// From here on the columns of an expression are those of the query around it.
@@ -370,28 +370,13 @@ impl<'a> Subqueries<'a> {
             firsts.push(first);
             let at = relation.at;
             relation = match required || on.is_empty() {
-                true => inner_join(relation, other, on),
+                true => relation.inner_join(other, on),
                 false => relation.left_join(other, on, at),
             };
         }
         let all = relation.all();
         let exprs = exprs.iter().map(|expr| placed(expr, &all, &firsts)).collect();
         Ok((relation, exprs))
-    }
-}
-
-/// The rows of both relations for which these are equal.
-fn inner_join(left: Relation, right: Relation, on: Vec<(Expr, Expr)>) -> Relation {
-    let (first, all) = (left.columns.len(), right.all());
-    let same = |(x, y): (Expr, Expr)| {
-        let y = y.over(&|column| Expr::column(first + column, all[column].kind, all[column].nullable));
-        Expr::compare(Comparison::Equal, x, y).expect("they were compared")
-    };
-    let on = on.into_iter().map(same).collect();
-    Relation {
-        columns: [&left.columns[..], &right.columns[..]].concat(),
-        at: left.at,
-        operation: Operation::Inner(vec![left, right], on),
     }
 }
 
