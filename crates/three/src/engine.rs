@@ -278,6 +278,17 @@ impl Engine for ThreeEngine {
         })
     }
 
+    fn prepare_gates(&mut self, count: u64) -> Result<()> {
+        self.call("prepare", |this| {
+            // Less than a block is not worth batches that perhaps nobody needs.
+            let blocks = (count / BLOCK_BITS as u64).div_ceil(this.workers.len() as u64);
+            this.workers
+                .iter()
+                .for_each(|worker| worker.prepare_blocks(blocks));
+            Ok(())
+        })
+    }
+
     fn input(
         &mut self,
         owner: PartyId,

@@ -39,6 +39,15 @@ impl Worker {
             .want(self.evaluator.verifier.supply.batches_for(self.prepared));
     }
 
+    /// Announces about so many blocks of gates of circuits that are not known yet, so that their triples are made while other things are done, and not only once
+    /// they have been evaluated.
+    pub(crate) fn prepare_blocks(&self, blocks: u64) {
+        if blocks > 0 {
+            self.stock
+                .want(self.evaluator.verifier.supply.batches_for(blocks));
+        }
+    }
+
     /// The gate log as it is.
     fn tally(&self, parameters: &Parameters) -> Tally {
         let Evaluator { log, verifier, .. } = &self.evaluator;

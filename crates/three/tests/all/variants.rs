@@ -186,3 +186,28 @@ fn stock_can_be_filled_ahead() {
         );
     }
 }
+
+#[test]
+fn stock_can_be_filled_for_gates_that_are_only_counted() {
+    let gates = 100_000;
+    let cluster = Workers {
+        ahead: 100,
+        ..Workers::new(tiny(Variant::OnDemand))
+    };
+    let sent = |engine: &ThreeEngine| 8 * engine.costs().traffic.payload_sent;
+    for result in cluster.run(|engine| {
+        let before = sent(engine);
+        engine.prepare_gates(511)?;
+        engine.fill_stock()?;
+        let for_few = sent(engine) - before;
+        engine.prepare_gates(gates)?;
+        engine.fill_stock()?;
+        let for_all = sent(engine) - before;
+        engine.finish()?;
+        Ok((for_few, for_all))
+    }) {
+        let (for_few, for_all) = result.unwrap();
+        assert_eq!(for_few, 0);
+        assert!(for_all > 3 * gates, "{for_all} bits for {gates} gates");
+    }
+}
