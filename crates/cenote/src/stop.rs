@@ -41,6 +41,18 @@ pub fn request(word: &str) -> bool {
     state.begun
 }
 
+/// Takes the operator's word back once all that it ended has ended, in a process that goes on to other things: an interpreter, say.
+///
+/// False if something has not ended: then the word stays.
+pub fn forget() -> bool {
+    let mut state = state();
+    let ended = state.actions.is_empty();
+    if ended {
+        (state.word, state.begun) = (None, false);
+    }
+    ended
+}
+
 /// What the operator did, if anything.
 pub(crate) fn word() -> Option<String> {
     state().word.clone()

@@ -1,6 +1,5 @@
 //! How a command starts and ends.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use cenote::{Error, Kind, Result};
@@ -52,7 +51,7 @@ pub trait Command {
 }
 
 /// Runs a command from its start to the exit code of the process.
-pub fn run(command: &dyn Command, verbose: u8) -> ExitCode {
+pub fn run(command: &dyn Command, verbose: u8) -> u8 {
     output::start_log(verbose, command.log());
     cenote::count_memory_with(|| crate::ALLOCATOR.allocated() as u64);
     if let Some(bytes) = command.memory() {
@@ -63,7 +62,7 @@ pub fn run(command: &dyn Command, verbose: u8) -> ExitCode {
         signals::watch(if json { Told::Json } else { Told::Words });
     }
     match command.run(verbose) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             if matches!(error, Error::Stopped { .. }) {
                 signals::tell();
@@ -71,15 +70,15 @@ pub fn run(command: &dyn Command, verbose: u8) -> ExitCode {
             output::fail(&error, json);
             // The peers are told too, before the end of this process cuts that off.
             cenote::wait_for_farewells(LAST_WORDS);
-            ExitCode::from(error.kind().exit_code())
+            error.kind().exit_code()
         }
     }
 }
 
 /// Runs a party in a process of its own, whose parent tells it what to do and hears how it ended.
-pub fn run_child(party: impl FnOnce() -> std::result::Result<(), Kind>, verbose: u8) -> ExitCode {
+pub fn run_child(party: impl FnOnce() -> std::result::Result<(), Kind>, verbose: u8) -> u8 {
     output::start_log(verbose, Log::Nothing);
     cenote::count_memory_with(|| crate::ALLOCATOR.allocated() as u64);
     signals::watch(Told::Nothing);
-    party().map_or_else(|kind| ExitCode::from(kind.exit_code()), |()| ExitCode::SUCCESS)
+    party().map_or_else(Kind::exit_code, |()| 0)
 }

@@ -20,7 +20,7 @@ pub mod signals;
 
 pub use command::{Command, EXIT_CODES, run, run_child};
 pub use drawing::{Drawing, Drawn, PoolCurve, ThreeCurve, plot_file};
-pub use output::{Log, Progress, child, print, print_json, warn, write_file};
+pub use output::{Log, Progress, child, print, print_json, started_by, warn, write_file};
 pub use sibling::{Forwarded, Sibling, StartedBy};
 
 use cap::Cap;

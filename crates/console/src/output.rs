@@ -1,8 +1,10 @@
 //! Standard error: log, progress, failures. Standard output: results only.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use cenote::text::tell;
@@ -56,18 +58,35 @@ pub enum Log {
 const WARNINGS: &str =
     "off,cenote_net=warn,cenote::job=warn,cenote_node=warn,cenote_service=warn,cenote_web=warn";
 
+/// What starts this program again, where that is not the file that this process runs.
+static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Says that `program`, and not the file that this process runs, starts this program again: an interpreter and its first arguments. Said once, before anything
+/// is started.
+pub fn started_by(program: Vec<OsString>) {
+    // Whoever says it again says the same.
+    let _ = PROGRAM.set(program);
+}
+
 /// Starts another process of this program as a party, by the hidden command `child`.
 ///
 /// # Errors
 /// The system does not say where this program is.
 pub fn child(verbose: u8) -> cenote::Result<impl Fn() -> Command> {
-    let program = std::env::current_exe().map_err(|source| Error::Local {
-        what: "finding this program to start the parties".into(),
-        source,
-    })?;
+    let program = match PROGRAM.get() {
+        Some(program) => program.clone(),
+        None => {
+            let this = std::env::current_exe();
+            vec![
+                this.map_err(|error| Error::local("finding this program to start the parties", error))?
+                    .into(),
+            ]
+        }
+    };
     Ok(move || {
-        let mut child = Command::new(&program);
-        child.arg("child").args((0..verbose).map(|_| "-v"));
+        let (program, first) = program.split_first().expect("a program has a name");
+        let mut child = Command::new(program);
+        child.args(first).arg("child").args((0..verbose).map(|_| "-v"));
         child
     })
 }

@@ -75,5 +75,5 @@ impl Command for Args {
 /// Runs the program with the command line of this process.
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    cenote_console::run(&args, args.verbose)
+    ExitCode::from(cenote_console::run(&args, args.verbose))
 }

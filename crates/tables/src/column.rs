@@ -1,10 +1,14 @@
-//! A column while it is read: every value is checked against the field on its way in.
+//! A column while it is made: every value is checked against the field on its way in.
 
 use crate::error::Problem;
 use crate::table::{Column, Field, Values};
 use crate::types::Type;
 
-pub(crate) struct Builder {
+/// A column while it is made.
+///
+/// # Errors
+/// A value that the field does not allow is refused; what is wrong with it is told, and not what it is.
+pub struct Builder {
     kind: Type,
     nullable: bool,
     /// The least and greatest number.
@@ -17,7 +21,7 @@ pub(crate) struct Builder {
 impl Builder {
     /// A column that will have so many rows at most. Room is made for all of them at once, of which only what is written to takes memory: a column that grew
     /// would leave twice as much behind.
-    pub(crate) fn new(field: &Field, max_rows: usize) -> Self {
+    pub fn new(field: &Field, max_rows: usize) -> Self {
         let mut values = Values::none(field.kind);
         match &mut values {
             Values::Numbers(numbers) => numbers.make_room(max_rows),
@@ -34,7 +38,8 @@ impl Builder {
         }
     }
 
-    pub(crate) fn number(&mut self, number: i128) -> Result<(), Problem> {
+    /// A number, as [`Type`] says that it is kept.
+    pub fn number(&mut self, number: i128) -> Result<(), Problem> {
         if number < self.range.0 || number > self.range.1 {
             return Err(Problem::Range(self.kind));
         }
@@ -46,7 +51,8 @@ impl Builder {
         Ok(())
     }
 
-    pub(crate) fn text(&mut self, text: &[u8]) -> Result<(), Problem> {
+    /// A text.
+    pub fn text(&mut self, text: &[u8]) -> Result<(), Problem> {
         let (Values::Text(width, bytes), Type::Char(most)) = (&mut self.values, self.kind) else {
             return Err(Problem::Form(self.kind));
         };
@@ -65,7 +71,8 @@ impl Builder {
         Ok(())
     }
 
-    pub(crate) fn null(&mut self) -> Result<(), Problem> {
+    /// No value.
+    pub fn null(&mut self) -> Result<(), Problem> {
         if !self.nullable {
             return Err(Problem::Null);
         }
@@ -85,11 +92,13 @@ impl Builder {
         self.rows += 1;
     }
 
-    pub(crate) fn rows(&self) -> usize {
+    /// Values so far.
+    pub fn rows(&self) -> usize {
         self.rows
     }
 
-    pub(crate) fn finish(mut self) -> Column {
+    /// The column.
+    pub fn finish(mut self) -> Column {
         match &mut self.values {
             Values::Numbers(numbers) => numbers.shrink_to_fit(),
             Values::Text(_, bytes) => bytes.shrink_to_fit(),

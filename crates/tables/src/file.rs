@@ -114,7 +114,7 @@ pub fn write(path: &Path, table: &Table) -> Result<usize, Error> {
 }
 
 /// Opens a file that is one. Pipes are turned away unopened: opening one would wait for its writer.
-fn open(path: &Path) -> Result<File, Problem> {
+pub(crate) fn open(path: &Path) -> Result<File, Problem> {
     let unreadable = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => Problem::NotFound,
         _ => Problem::Unreadable(error),

@@ -6,6 +6,7 @@ mod csv;
 mod error;
 mod file;
 mod header;
+mod inferred;
 mod numbers;
 mod parquet;
 mod records;
@@ -17,11 +18,13 @@ mod types;
 
 #[doc(hidden)]
 pub use crate::parquet::sizes;
+pub use column::Builder;
 pub use error::{Error, Place, Problem, printable};
 pub use file::{beside, read, read_csv, read_open, write};
+pub use inferred::{Inferred, chars, read_parquet};
 pub use numbers::Numbers;
 pub use show::show;
 pub use table::{Column, Field, Table, Values};
-pub use text::{cell, parse_value};
+pub use text::{cell, parse, parse_value};
 pub use time::{add_months, civil, days, format_date, format_timestamp, parse_date, parse_timestamp};
 pub use types::{MAX_CHARS, MAX_DIGITS, Type, ten_to};

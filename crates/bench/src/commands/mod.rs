@@ -75,8 +75,8 @@ impl Command for Args {
 /// Runs the program with the command line of this process.
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    match args.program {
+    ExitCode::from(match args.program {
         Program::Child => cenote_console::run_child(crate::child_main, args.verbose),
         _ => cenote_console::run(&args, args.verbose),
-    }
+    })
 }

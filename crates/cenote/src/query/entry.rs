@@ -111,7 +111,10 @@ impl Unique {
 }
 
 /// A column as it is declared: its type, and `not null` if it never is.
-fn field(name: String, declared: &str) -> std::result::Result<Field, String> {
+///
+/// # Errors
+/// The types that there are.
+pub fn field(name: String, declared: &str) -> std::result::Result<Field, String> {
     let lower = declared.to_ascii_lowercase();
     let words = lower.split_whitespace().collect::<Vec<_>>().join(" ");
     let (kind, nullable) = match words.strip_suffix(" not null") {

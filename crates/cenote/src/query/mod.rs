@@ -12,6 +12,7 @@ mod run;
 pub use cenote_query::{PlanStep, Proposal, Query, share};
 pub use cenote_tables::{Table, show};
 
+pub use self::entry::field;
 pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
 pub use self::policy::Policy;

@@ -4,7 +4,7 @@ use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type as Physical};
 use ::parquet::schema::types::ColumnDescriptor;
 
 use crate::error::Problem;
-use crate::types::{MAX_DIGITS, Type, ten_to};
+use crate::types::{MAX_CHARS, MAX_DIGITS, Type, ten_to};
 
 /// How the values of a column are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,30 @@ impl Held {
             Held::Nulls => "null".into(),
             Held::Other(name) => name.clone(),
         }
+    }
+}
+
+/// The type that a column is best read as: text as the longest that there is. Nothing if there is none, with what it holds.
+pub(super) fn natural(column: &ColumnDescriptor) -> Result<Type, String> {
+    let held = Held::of(column);
+    match held {
+        Held::Bool => Ok(Type::Bool),
+        Held::Int { signed, bits } => Ok(Type::Int { signed, bits }),
+        Held::Decimal { precision, scale } => match (u8::try_from(precision), u8::try_from(scale)) {
+            (Ok(precision), Ok(scale)) if scale <= precision && precision <= MAX_DIGITS => {
+                Ok(Type::Decimal { precision, scale })
+            }
+            _ => Err(held.name()),
+        },
+        Held::Date => Ok(Type::Date),
+        Held::Moment(_) => Ok(Type::Timestamp),
+        Held::Text => Ok(Type::Char(MAX_CHARS)),
+        Held::Uuid => Ok(Type::Char(36)),
+        Held::Fraction(_) => Ok(Type::Int {
+            signed: true,
+            bits: 64,
+        }),
+        Held::Bytes | Held::Nulls | Held::Other(_) => Err(held.name()),
     }
 }
 

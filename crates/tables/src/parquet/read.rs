@@ -12,7 +12,7 @@ use ::parquet::file::metadata::{
 use ::parquet::file::reader::ChunkReader;
 use ::parquet::file::serialized_reader::SerializedPageReader;
 
-use super::fit::{Fit, fit, is_unsigned};
+use super::fit::{Fit, fit, is_unsigned, natural};
 use super::guard::{PageFile, Pages, guarded, problem};
 use super::trim::trimmed;
 use crate::column::Builder;
@@ -83,6 +83,22 @@ pub(crate) fn read(file: &File, fields: &[Field], max_rows: usize) -> Result<Tab
         columns,
         rows,
     })
+}
+
+/// The name of a column, and the type that it is best read as, or else what it holds.
+type Natural = (String, Result<Type, String>);
+
+/// The columns of a file.
+pub(crate) fn columns(file: &File) -> Result<Vec<Natural>, Fault> {
+    let footer = footer(file)?;
+    let schema = footer.file_metadata().schema_descr();
+    let fields = schema.root_schema().get_fields().iter().enumerate();
+    let columns = fields.map(|(place, field)| {
+        let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
+        let kind = leaf.map_or(Err("empty".into()), |leaf| natural(&schema.column(leaf)));
+        (field.name().to_owned(), kind)
+    });
+    Ok(columns.collect())
 }
 
 fn footer(file: &File) -> Result<ParquetMetaData, Problem> {

@@ -1,0 +1,205 @@
+//! Tables in the clear, as the interpreter holds them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::RecordBatchIterator;
+use cenote_tables::{Field, Inferred, Table, Type, Values, cell};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use pyo3_arrow::PyRecordBatchReader;
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::arrow::{batch_of, schema_of};
+use crate::error::{BadInput, InternalError, UsageError};
+use crate::infer::table_of;
+
+/// A table in the clear.
+#[pyclass(frozen, module = "cenote._cenote")]
+pub(crate) struct Frame {
+    table: Arc<Table>,
+    /// Columns that were not taken, each with the reason.
+    left_out: Vec<(String, String)>,
+}
+
+impl From<Table> for Frame {
+    fn from(table: Table) -> Self {
+        Frame {
+            table: Arc::new(table),
+            left_out: Vec::new(),
+        }
+    }
+}
+
+impl From<Inferred> for Frame {
+    fn from(Inferred { table, left_out }: Inferred) -> Self {
+        Frame {
+            table: Arc::new(table),
+            left_out,
+        }
+    }
+}
+
+#[pymethods]
+impl Frame {
+    /// The table that an object with `__arrow_c_stream__` or `__arrow_c_array__` gives. Types that `columns` states, as a job file does, are taken from there; if it
+    /// is given, only its columns are taken. `name` is what errors call the table.
+    #[staticmethod]
+    #[pyo3(signature = (data, columns, name))]
+    fn from_arrow(
+        py: Python<'_>,
+        data: AnyRecordBatch,
+        columns: Option<Vec<(String, String)>>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let reader = data.into_reader()?;
+        let columns = columns.map(declared).transpose()?;
+        py.detach(|| {
+            let schema = reader.schema();
+            let batches = reader
+                .collect::<std::result::Result<Vec<_>, _>>()
+                .map_err(|error| BadInput::new_err(format!("table {name} cannot be read: {error}")))?;
+            let inferred = table_of(&schema, &batches, columns.as_deref());
+            inferred
+                .map(Frame::from)
+                .map_err(|fault| BadInput::new_err(format!("table {name}: {fault}")))
+        })
+    }
+
+    /// These columns of a CSV or Parquet file, which has at most `max_rows` rows.
+    #[staticmethod]
+    fn read(
+        py: Python<'_>,
+        path: PathBuf,
+        columns: Vec<(String, String)>,
+        max_rows: usize,
+    ) -> PyResult<Self> {
+        let fields = declared(columns)?;
+        let table = py.detach(|| cenote_tables::read(&path, &fields, max_rows));
+        Ok(Frame::from(
+            table.map_err(|error| BadInput::new_err(error.to_string()))?,
+        ))
+    }
+
+    /// All columns of a Parquet file that there are types for.
+    #[staticmethod]
+    fn of_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| cenote_tables::read_parquet(&path, usize::MAX))
+            .map(Frame::from)
+            .map_err(|error| BadInput::new_err(error.to_string()))
+    }
+
+    /// Its columns: name, type, and whether it has nulls.
+    #[getter]
+    fn columns(&self) -> Vec<(String, String, bool)> {
+        let fields = self.table.fields.iter();
+        fields
+            .map(|field| (field.name.clone(), field.kind.to_string(), field.nullable))
+            .collect()
+    }
+
+    /// Columns that were not taken, each with the reason.
+    #[getter]
+    fn left_out(&self) -> Vec<(String, String)> {
+        self.left_out.clone()
+    }
+
+    fn __len__(&self) -> usize {
+        self.table.rows
+    }
+
+    /// Writes it to a file that ends in `.csv` or `.parquet`.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| cenote_tables::write(&path, &self.table))
+            .map(|_| ())
+            .map_err(|error| InternalError::new_err(error.to_string()))
+    }
+
+    /// The first rows as text.
+    fn show(&self, rows: usize) -> String {
+        cenote_tables::show(&self.table, rows)
+    }
+
+    /// The cells of the first rows as text, `None` for null.
+    fn cells(&self, rows: usize) -> Vec<Vec<Option<String>>> {
+        let table = &self.table;
+        let row = |row: usize| {
+            let columns = table.columns.iter().zip(&table.fields);
+            columns
+                .map(|(column, field)| (!column.is_null(row)).then(|| cell(column, field, row)))
+                .collect()
+        };
+        (0..rows.min(table.rows)).map(row).collect()
+    }
+
+    /// Row number `row` as values of Python.
+    fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyTuple>> {
+        let table = &self.table;
+        if row >= table.rows {
+            return Err(InternalError::new_err("there is no such row"));
+        }
+        let values = table.columns.iter().zip(&table.fields).map(|(column, field)| {
+            if column.is_null(row) {
+                return Ok(py.None().into_bound(py));
+            }
+            match &column.values {
+                Values::Numbers(numbers) => {
+                    value(py, field.kind, numbers.get(row), || cell(column, field, row))
+                }
+                Values::Text(..) => Ok(cell(column, field, row).into_pyobject(py)?.into_any()),
+            }
+        });
+        PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let table = Arc::clone(&self.table);
+        let batch = py.detach(|| batch_of(&table)).map_err(InternalError::new_err)?;
+        let schema = schema_of(&self.table);
+        let reader = RecordBatchIterator::new([Ok(batch)], schema);
+        Bound::new(py, PyRecordBatchReader::new(Box::new(reader)))?
+            .call_method1("__arrow_c_stream__", (requested_schema,))
+    }
+}
+
+/// A value that is no text, as Python has it.
+fn value<'py>(
+    py: Python<'py>,
+    kind: Type,
+    number: i128,
+    text: impl FnOnce() -> String,
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match kind {
+        Type::Bool => (number != 0).into_pyobject(py)?.to_owned().into_any(),
+        Type::Int { .. } | Type::Decimal { scale: 0, .. } => number.into_pyobject(py)?.into_any(),
+        Type::Decimal { .. } => py.import("decimal")?.getattr("Decimal")?.call1((text(),))?,
+        // The interpreter's calendar ends where its own years do.
+        Type::Date => {
+            let days = py.import("datetime")?;
+            let delta = PyDict::new(py);
+            delta.set_item("days", number)?;
+            let since = days.getattr("timedelta")?.call((), Some(&delta))?;
+            days.getattr("date")?.call1((1970, 1, 1))?.add(since)?
+        }
+        Type::Timestamp => {
+            let days = py.import("datetime")?;
+            let delta = PyDict::new(py);
+            delta.set_item("microseconds", number)?;
+            let since = days.getattr("timedelta")?.call((), Some(&delta))?;
+            days.getattr("datetime")?.call1((1970, 1, 1))?.add(since)?
+        }
+        Type::Char(_) => text().into_pyobject(py)?.into_any(),
+    })
+}
+
+/// Columns as they are stated.
+fn declared(columns: Vec<(String, String)>) -> PyResult<Vec<Field>> {
+    let field =
+        |(name, kind): (String, String)| cenote::query::field(name, &kind).map_err(UsageError::new_err);
+    columns.into_iter().map(field).collect()
+}

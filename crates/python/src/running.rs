@@ -1,0 +1,112 @@
+//! Work that takes long: on a thread of its own, while the interpreter does other things, hears how far it is, and may be interrupted.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use cenote::{Result, stop};
+use pyo3::prelude::*;
+
+use crate::error::{InternalError, UsageError, raised};
+
+/// How often the interpreter looks whether it was interrupted.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// The process that loaded this module.
+static PROCESS: OnceLock<u32> = OnceLock::new();
+
+/// Remembers the process that loads this module.
+pub(crate) fn remember_process() {
+    PROCESS.get_or_init(std::process::id);
+}
+
+/// What work tells while it goes on.
+pub(crate) enum Told {
+    /// So much is done, of so much.
+    Progress(u64, u64),
+    /// What goes on now.
+    About(String),
+}
+
+enum Event<T> {
+    Told(Told),
+    /// How it ended; nothing if it panicked.
+    Ended(Option<Result<T>>),
+}
+
+/// What work tells its progress by.
+pub(crate) struct Teller<T>(Sender<Event<T>>);
+
+impl<T> Teller<T> {
+    pub(crate) fn tell(&self, told: Told) {
+        // Nobody listening any more is no failure.
+        let _ = self.0.send(Event::Told(told));
+    }
+}
+
+/// Does `work` while other threads of the interpreter run. `listener` is called with what the work tells: how much is done, of how much; or what goes on and nothing.
+///
+/// # Errors
+/// The exception of its failure; an interrupt from the keyboard, or what `listener` raises, after which all that runs has ended in order; that this process was
+/// forked off the one that loaded the module.
+pub(crate) fn wait_for<T: Send + 'static>(
+    py: Python<'_>,
+    listener: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Teller<T>) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if PROCESS
+        .get()
+        .is_some_and(|process| *process != std::process::id())
+    {
+        return Err(UsageError::new_err(
+            "this process was forked off one that had loaded cenote, and cannot run parties: start processes with \
+             multiprocessing.get_context(\"spawn\"), or import cenote in the child first",
+        ));
+    }
+    let (sender, mut events) = channel();
+    std::thread::Builder::new()
+        .name("cenote".into())
+        .spawn(move || {
+            let teller = Teller(sender);
+            let ended = catch_unwind(AssertUnwindSafe(|| work(&teller)));
+            let _ = teller.0.send(Event::Ended(ended.ok()));
+        })
+        .map_err(|error| InternalError::new_err(format!("no thread can be started: {error}")))?;
+    loop {
+        let waiting = &mut events;
+        match py.detach(move || waiting.recv_timeout(GLANCE)) {
+            Ok(Event::Told(told)) => {
+                hear(listener, told).map_err(|error| ended_by(py, &mut events, error))?
+            }
+            Ok(Event::Ended(Some(result))) => return result.map_err(|error| raised(&error)),
+            Ok(Event::Ended(None)) | Err(RecvTimeoutError::Disconnected) => {
+                return Err(InternalError::new_err(
+                    "Cenote has a mistake in it: what it said on standard error tells where. Please report it, without your data",
+                ));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        py.check_signals()
+            .map_err(|error| ended_by(py, &mut events, error))?;
+    }
+}
+
+/// Calls the listener.
+fn hear(listener: Option<&Bound<'_, PyAny>>, told: Told) -> PyResult<()> {
+    let Some(listener) = listener else { return Ok(()) };
+    match told {
+        Told::Progress(done, total) => listener.call1((done, total)),
+        Told::About(what) => listener.call1((what, None::<u64>)),
+    }
+    .map(|_| ())
+}
+
+/// Ends the work in order, and gives what ended it.
+fn ended_by<T: Send>(py: Python<'_>, events: &mut Receiver<Event<T>>, error: PyErr) -> PyErr {
+    stop::request("it was interrupted");
+    // The parties take their time to end in order, which is bounded.
+    py.detach(move || while let Ok(Event::Told(_)) = events.recv() {});
+    stop::forget();
+    error
+}

@@ -1,0 +1,114 @@
+"""The answer of a query."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from cenote import _cenote
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+_SHOWN = 20
+
+
+class Answer:
+    """The rows that a query gave, and what they cost.
+
+    It gives itself to whatever takes Arrow data: ``polars.DataFrame(answer)``, ``pyarrow.table(answer)``,
+    ``duckdb.sql("SELECT … FROM answer")``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> ages = cenote.table(pa.table({"age": [31, 42, 53]}), party=0)
+    >>> others = cenote.table(pa.table({"age": [29, 61]}), party=1)
+    >>> answer = cenote.query("SELECT age FROM ages UNION ALL SELECT age FROM others ORDER BY age", ages=ages,
+    ...     others=others)
+    >>> answer.columns
+    ['age']
+    >>> [age for (age,) in answer]
+    [29, 31, 42, 53, 61]
+    """
+
+    def __init__(self, frame: _cenote.Frame, report: dict[str, Any]) -> None:
+        self._frame = frame
+        self._report = report
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [name for name, _, _ in self._frame.columns]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The type of each column, as job files name it."""
+        return {name: kind for name, kind, _ in self._frame.columns}
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What it cost: parties, bytes, rounds, seconds, and the bound on the error."""
+        return self._report
+
+    def __len__(self) -> int:
+        """Give the number of rows."""
+        return len(self._frame)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Give each row as a tuple of bool, int, Decimal, date, datetime (in UTC, without a zone), str and None."""
+        return (self._frame.row(row) for row in range(len(self._frame)))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Give all rows, each as a dictionary."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Give it as a table of pyarrow, which must be installed."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Give it as a data frame of pandas, which must be installed, and pyarrow with it.
+
+        Decimals without places, which sums of whole numbers are, become ``int64`` where they fit, or ``Int64`` if
+        some are null. Other decimals stay exact: objects of ``decimal.Decimal``.
+        """
+        frame = self.to_arrow().to_pandas()
+        for name, kind in self.types.items():
+            if kind.startswith("decimal(") and kind.endswith(",0)"):
+                numbers = [int(number) for number in frame[name].dropna()]
+                if all(-(1 << 63) <= number < 1 << 63 for number in numbers):
+                    frame[name] = frame[name].astype("Int64" if frame[name].hasnans else "int64")
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """Give it as a data frame of polars, which must be installed."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the rows by Arrow's C stream interface."""
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return self._frame.show(_SHOWN)
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f'<th title="{html.escape(kind)}">{html.escape(name)}</th>' for name, kind, _ in self._frame.columns
+        )
+        rows = "".join(
+            "<tr>"
+            + "".join(f"<td>{'<i>null</i>' if cell is None else html.escape(cell)}</td>" for cell in row)
+            + "</tr>"
+            for row in self._frame.cells(_SHOWN)
+        )
+        more = len(self) - _SHOWN
+        note = f"<p>… and {more:,} more rows</p>" if more > 0 else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"

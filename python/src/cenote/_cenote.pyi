@@ -1,0 +1,64 @@
+"""The extension module: what the package needs of the crates."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, final
+
+__version__: str
+
+class CenoteError(Exception):
+    """Anything that goes wrong in Cenote."""
+
+class UsageError(CenoteError):
+    """A call, a job or a query is wrong, or the parties were given different jobs."""
+
+class NetworkError(CenoteError):
+    """A peer is missing, silent, gone, or not the one that was expected."""
+
+class CheatingDetected(CenoteError):
+    """A check of the protocol failed at a party: one of the others did not do what the protocol says."""
+
+class BadInput(CenoteError):
+    """Data is missing or wrong. The message names the table, the column and the row, and never quotes the value."""
+
+class PeerReported(CenoteError):
+    """A peer stopped and says that a check failed there."""
+
+class Stopped(CenoteError):
+    """It was stopped by its operator, in order."""
+
+class InternalError(CenoteError):
+    """This machine failed, or Cenote has a mistake in it."""
+
+@final
+class Frame:
+    @staticmethod
+    def from_arrow(data: object, columns: Sequence[tuple[str, str]] | None, name: str) -> Frame: ...
+    @staticmethod
+    def read(path: str | os.PathLike[str], columns: Sequence[tuple[str, str]], max_rows: int) -> Frame: ...
+    @staticmethod
+    def of_parquet(path: str | os.PathLike[str]) -> Frame: ...
+    @property
+    def columns(self) -> list[tuple[str, str, bool]]: ...
+    @property
+    def left_out(self) -> list[tuple[str, str]]: ...
+    def __len__(self) -> int: ...
+    def write(self, path: str | os.PathLike[str]) -> None: ...
+    def show(self, rows: int) -> str: ...
+    def cells(self, rows: int) -> list[list[str | None]]: ...
+    def row(self, row: int) -> tuple[Any, ...]: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+def main(args: Sequence[str]) -> int: ...
+def started_by(program: Sequence[str]) -> None: ...
+def run_query(
+    job: Path,
+    answer: Path,
+    timeout: float,
+    phase_timeout: float | None,
+    listener: Callable[[Any, Any], object] | None,
+) -> tuple[Frame | None, str]: ...
+def plan_query(
+    job: Path, link: str, timeout: float, listener: Callable[[Any, Any], object] | None
+) -> tuple[str, str]: ...

@@ -1,0 +1,229 @@
+"""Tables that a query asks for: whose they are, what is in them, and what their owners promise of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from cenote import _cenote
+from cenote._cenote import UsageError
+
+
+class ArrowStream(Protocol):
+    """What gives its columns by Arrow's C stream interface: a data frame, a table, a relation."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the stream as a capsule."""
+
+
+class Table:
+    """A table of one party: its declaration, which all parties know, and at its owner's its data.
+
+    Made by :func:`table` and :func:`declared`.
+    """
+
+    def __init__(
+        self,
+        *,
+        party: int,
+        columns: Mapping[str, str],
+        max_rows: int,
+        promises: Mapping[str, Any],
+        frame: _cenote.Frame | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self._party = party
+        self._columns = dict(columns)
+        self._max_rows = max_rows
+        self._promises = {name: promise for name, promise in promises.items() if promise}
+        self._frame = frame
+        self._path = path
+
+    @property
+    def party(self) -> int:
+        """The party whose table it is."""
+        return self._party
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What all parties know of the table, as :func:`declared` takes it.
+
+        Columns and their types, the most rows, and the owner's promises. Nothing else of the table becomes
+        public before the query is answered.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> people = pa.table({"id": [1, 2], "name": ["Ada", "Grace"]})
+        >>> cenote.table(people, party=0, unique="id").declared["columns"]
+        {'id': 'i64 not null', 'name': 'char(8) not null'}
+        """
+        return {
+            "party": self._party,
+            "columns": dict(self._columns),
+            "max_rows": self._max_rows,
+            **self._promises,
+        }
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Columns of the data that the table does not have, each with the reason."""
+        return dict(self._frame.left_out) if self._frame is not None else {}
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name} {kind}" for name, kind in self._columns.items())
+        return f"<table of party {self._party}, at most {self._max_rows} rows: {columns}>"
+
+    def _file(self, folder: Path, name: str) -> Path | None:
+        """Give a file that has the data, in this folder unless there is one already."""
+        if self._path is not None:
+            return self._path
+        if self._frame is None:
+            return None
+        path = folder / f"{name}.parquet"
+        self._frame.write(path)
+        return path
+
+
+def table(
+    data: ArrowStream | str | os.PathLike[str],
+    /,
+    *,
+    party: int,
+    columns: Mapping[str, str] | None = None,
+    max_rows: int | None = None,
+    unique: str | Sequence[str | Sequence[str]] = (),
+    at_most: Mapping[str, int] | None = None,
+    distinct: Mapping[str, int] | None = None,
+    below: Mapping[str, int] | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
+    same_rows_as: str | None = None,
+) -> Table:
+    """Declare a table that a party has, with its data.
+
+    Parameters
+    ----------
+    data
+        A data frame of pandas or polars, a table of pyarrow, a relation of DuckDB, anything with
+        ``__arrow_c_stream__``; or the path of a CSV or Parquet file.
+    party
+        Whose table it is: 0, 1, or with three parties 2.
+    columns
+        Columns and their types, as in job files: ``{"id": "u64 not null", "owed": "decimal(12,2)"}``. Without
+        it, all columns are taken, with types that fit the data: a text column gets ``char(n)`` for the
+        longest text, with n rounded up to a power of two so that its exact length stays private; a column
+        without nulls becomes ``not null``; whole floating-point numbers become ``i64``. Columns of other types
+        are left out, see :attr:`Table.left_out`.
+    max_rows
+        The most rows the table may have. It is public. Without it: exactly the rows that the data has, which
+        then are public.
+    unique
+        A column whose values all differ, or several: ``["id", ["branch", "account"]]`` says that ``id`` is
+        unique, and ``branch`` and ``account`` are together.
+    at_most, distinct, below, values, same_rows_as
+        More that the owner promises, as in job files. All of it is checked.
+
+    Returns
+    -------
+    Table
+        The table, for :func:`query` and :func:`plan`.
+
+    Raises
+    ------
+    BadInput
+        A value does not fit its column. The message names column and row, and never quotes the value.
+    UsageError
+        The declaration is wrong.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> loans = pa.table({"id": [1, 3, 3], "owed": [100.5, 50.0, 25.25]})
+    >>> cenote.table(loans, party=1, columns={"id": "u32 not null", "owed": "decimal(9,2)"})
+    <table of party 1, at most 3 rows: id u32 not null, owed decimal(9,2)>
+    """
+    frame: _cenote.Frame | None
+    path = None
+    if isinstance(data, (str, os.PathLike)):
+        path = Path(data).absolute()
+        if columns is None:
+            frame = _cenote.Frame.of_parquet(path)
+        else:
+            frame = None if max_rows is not None else _cenote.Frame.read(path, list(columns.items()), _MAX_ROWS)
+    elif hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        stated = None if columns is None else list(columns.items())
+        frame = _cenote.Frame.from_arrow(data, stated, f"of party {party}")
+    else:
+        raise UsageError(
+            f"a {type(data).__name__} is no table: give a data frame of pandas or polars, a table of pyarrow, "
+            "anything else with __arrow_c_stream__, or the path of a CSV or Parquet file"
+        )
+    if columns is None:
+        assert frame is not None
+        columns = {name: kind if null else f"{kind} not null" for name, kind, null in frame.columns}
+    if max_rows is None:
+        assert frame is not None
+        max_rows = max(1, len(frame))
+    elif frame is not None and len(frame) > max_rows:
+        raise _cenote.BadInput(f"the table of party {party} has {len(frame)} rows, more than its max_rows, {max_rows}")
+    return Table(
+        party=party,
+        columns=columns,
+        max_rows=max_rows,
+        promises=_promises(unique, at_most, distinct, below, values, same_rows_as),
+        frame=frame,
+        path=path,
+    )
+
+
+_MAX_ROWS = (1 << 32) - 1
+
+
+def declared(
+    *,
+    party: int,
+    columns: Mapping[str, str],
+    max_rows: int,
+    unique: str | Sequence[str | Sequence[str]] = (),
+    at_most: Mapping[str, int] | None = None,
+    distinct: Mapping[str, int] | None = None,
+    below: Mapping[str, int] | None = None,
+    values: Mapping[str, Sequence[str]] | None = None,
+    same_rows_as: str | None = None,
+) -> Table:
+    """Declare a table without its data: one of another party, or one whose query is only planned.
+
+    The parameters are those of :func:`table`; here all that cannot be seen in data must be stated.
+
+    Examples
+    --------
+    >>> cenote.declared(party=1, columns={"id": "u32 not null"}, max_rows=50_000)
+    <table of party 1, at most 50000 rows: id u32 not null>
+    """
+    promises = _promises(unique, at_most, distinct, below, values, same_rows_as)
+    return Table(party=party, columns=columns, max_rows=max_rows, promises=promises)
+
+
+def _promises(
+    unique: str | Sequence[str | Sequence[str]],
+    at_most: Mapping[str, int] | None,
+    distinct: Mapping[str, int] | None,
+    below: Mapping[str, int] | None,
+    values: Mapping[str, Sequence[str]] | None,
+    same_rows_as: str | None,
+) -> dict[str, Any]:
+    columns = (
+        [unique]
+        if isinstance(unique, str)
+        else [column if isinstance(column, str) else list(column) for column in unique]
+    )
+    return {
+        "unique": columns,
+        "at_most": dict(at_most or {}),
+        "distinct": dict(distinct or {}),
+        "below": dict(below or {}),
+        "values": {column: list(listed) for column, listed in (values or {}).items()},
+        "same_rows_as": same_rows_as,
+    }
