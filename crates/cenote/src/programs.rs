@@ -149,8 +149,9 @@ impl Conversation<'_> {
         program: impl FnOnce(&Session) -> std::result::Result<T, E>,
     ) -> crate::Result<(T, Ended)> {
         let me = self.me;
+        // What people have stated differently is told before what follows from it. The version comes first.
         let mut terms = prepared.terms(false);
-        terms.extend(self.terms);
+        terms.splice(1..1, self.terms);
         terms.extend(self.also_agree.terms());
         let phases = connections.phases(
             self.phase_timeout

@@ -79,20 +79,21 @@ pub(crate) fn table_of(
         let mut builder = Builder::new(field, rows);
         for batch in batches {
             let plain = plain(batch.column(place)).map_err(|what| Fault::of_column(&field.name, what))?;
-            append(&mut builder, &plain, field.kind).map_err(|problem| {
-                let row = match problem {
-                    Problem::WrongType { .. } => None,
-                    _ => Some(builder.rows() + 1),
-                };
-                let column = Some(field.name.clone());
-                Fault(
+            append(&mut builder, &plain, field.kind).map_err(|problem| match problem {
+                Problem::WrongType { there, kind } => Fault::of_column(
+                    &field.name,
+                    format!(
+                        "is {there}, but declared {kind}; cast it to {kind}, or state the type that it has"
+                    ),
+                ),
+                problem => Fault(
                     Place {
-                        row,
+                        row: Some(builder.rows() + 1),
                         line: None,
-                        column,
+                        column: Some(field.name.clone()),
                     },
                     problem.to_string(),
-                )
+                ),
             })?;
         }
         Ok(builder.finish())
@@ -231,10 +232,7 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef, String> {
 
 /// Appends the values of an array.
 fn append(builder: &mut Builder, array: &ArrayRef, kind: Type) -> Result<(), Problem> {
-    let wrong = || Problem::WrongType {
-        there: array.data_type().to_string(),
-        kind,
-    };
+    let wrong = || wrong_type(&array.data_type().to_string(), kind);
     let of_decimal = |scale: i8| move |number: i128| rescaled(number, scale, kind);
     let of_moment = |each: i128| move |number: i128| moment(number.checked_mul(each), kind);
     match array.data_type() {
@@ -328,10 +326,7 @@ fn whole<T: ArrowPrimitiveType<Native: Into<i128>>>(
         Type::Int { .. } | Type::Decimal { .. } => {
             primitive::<T>(builder, array, |number| rescaled(number, 0, kind))
         }
-        _ => Err(Problem::WrongType {
-            there: array.data_type().to_string(),
-            kind,
-        }),
+        _ => Err(wrong_type(&array.data_type().to_string(), kind)),
     }
 }
 
@@ -365,7 +360,7 @@ fn rescaled(number: i128, scale: i8, kind: Type) -> Result<i128, Problem> {
     let places = match kind {
         Type::Decimal { scale, .. } => i32::from(scale),
         Type::Int { .. } => 0,
-        _ => return Err(Problem::Form(kind)),
+        _ => return Err(wrong_type("a number", kind)),
     };
     let ten_to = |digits: i32| match u8::try_from(digits) {
         Ok(digits) if digits <= MAX_DIGITS => Ok(ten_to(digits) as i128),
@@ -387,6 +382,13 @@ fn moment(microseconds: Option<i128>, kind: Type) -> Result<i128, Problem> {
         Type::Timestamp => Ok(microseconds),
         Type::Date if microseconds % MICROSECONDS_OF_A_DAY == 0 => Ok(microseconds / MICROSECONDS_OF_A_DAY),
         Type::Date => Err(Problem::NotMidnight),
-        _ => Err(Problem::Form(kind)),
+        _ => Err(wrong_type("a day or moment", kind)),
+    }
+}
+
+fn wrong_type(there: &str, kind: Type) -> Problem {
+    Problem::WrongType {
+        there: there.into(),
+        kind,
     }
 }

@@ -21,9 +21,9 @@ mod _cenote {
     #[pymodule_export]
     use super::frame::Frame;
     #[pymodule_export]
-    use super::query::{plan_query, run_query};
+    use super::query::{party_number, plan_query, run_party, run_query};
     #[pymodule_export]
-    use super::{main, started_by};
+    use super::{limit_memory, main, started_by};
 
     use super::*;
 
@@ -44,4 +44,10 @@ fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
 #[pyfunction]
 fn started_by(program: Vec<OsString>) {
     cenote_console::started_by(program);
+}
+
+/// Sets the most bytes of memory that parties may take, once.
+#[pyfunction]
+fn limit_memory(bytes: u64) {
+    cenote::set_memory_limit(bytes);
 }

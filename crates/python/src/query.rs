@@ -1,14 +1,15 @@
-//! Queries with all parties on this machine.
+//! Queries with all parties on this machine, and jobs as one party among several.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cenote::local::Setting;
-use cenote::query::{Instead, QueryPlan, run_here};
-use cenote::{Error, Link, Result, Transport};
-use cenote_tables::Field;
+use cenote::query::{Instead, QueryJob, QueryPlan, QueryReport, run_here};
+use cenote::{Error, Job, Link, PartyConfig, Report, Result, Transport};
+use cenote_tables::{Builder, Field, Table, Type, parse};
 use pyo3::prelude::*;
 
+use crate::error::raised;
 use crate::frame::Frame;
 use crate::running::{Told, wait_for};
 
@@ -50,17 +51,48 @@ pub(crate) fn run_query(
             cenote_console::child(0)?,
             &mut |done, total| teller.tell(Told::Progress(done, total)),
         )?;
-        let frame = report
-            .answer
-            .as_ref()
-            .map(|answered| answer_of(&answer, answered))
-            .transpose()?;
-        Ok((frame, json(&report.report)?))
+        Ok((answer_of(&report, Some(&answer))?, json(&report.report)?))
     })
 }
 
-/// The answer in a file.
-fn answer_of(file: &Path, answered: &cenote::query::Answered) -> Result<Frame> {
+/// The number of the party of a party file.
+#[pyfunction]
+pub(crate) fn party_number(config: PathBuf) -> PyResult<u8> {
+    let config = PartyConfig::load(&config).map_err(|error| raised(&error))?;
+    Ok(config.me.0)
+}
+
+/// Runs the job file `job` as the party of the party file `config`. Gives the answer if it is a query and this party learns it, which is in the file `answer` if the
+/// job names that one, and the report as JSON.
+#[pyfunction]
+#[pyo3(signature = (config, job, answer, listener))]
+pub(crate) fn run_party(
+    py: Python<'_>,
+    config: PathBuf,
+    job: PathBuf,
+    answer: Option<PathBuf>,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Option<Frame>, String)> {
+    wait_for(py, listener, move |teller| {
+        let mut config = PartyConfig::load(&config)?;
+        config.on_wait = teller.on_wait();
+        let progress = &mut |done, total| teller.tell(Told::Progress(done, total));
+        if !QueryJob::is_at(&job) {
+            let outcome = cenote::remote::run_party(&config, &Job::load(&job)?, progress)?;
+            return Ok((None, json(&Report::of_one(outcome.report))?));
+        }
+        let job = QueryJob::load(&job)?;
+        let file = answer.or_else(|| job.answer_file().map(Path::to_owned));
+        let report = cenote::query::run_party(&config, job, progress)?;
+        Ok((answer_of(&report, file.as_deref())?, json(&report.report)?))
+    })
+}
+
+/// The answer that is reported: its rows, or what is in the file that has them.
+fn answer_of(report: &QueryReport, file: Option<&Path>) -> Result<Option<Frame>> {
+    let Some(answered) = &report.answer else {
+        return Ok(None);
+    };
     let kinds = answered.columns.iter().zip(&answered.types);
     let field = |(name, kind): (&String, &String)| {
         Ok(Field {
@@ -71,7 +103,36 @@ fn answer_of(file: &Path, answered: &cenote::query::Answered) -> Result<Frame> {
     };
     let fields = kinds.map(field).collect::<Result<Vec<_>>>()?;
     let rows = usize::try_from(answered.row_count).unwrap_or(usize::MAX);
-    Ok(Frame::from(cenote_tables::read(file, &fields, rows)?))
+    let table = match (&answered.rows, file) {
+        (Some(told), _) => table_of(fields, told)?,
+        (None, Some(file)) => cenote_tables::read(file, &fields, rows)?,
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(Frame::from(table)))
+}
+
+/// The table of rows that are told as text.
+fn table_of(fields: Vec<Field>, told: &[Vec<Option<String>>]) -> Result<Table> {
+    let column = |(place, field): (usize, &Field)| {
+        let mut builder = Builder::new(field, told.len());
+        let mut cells = told.iter().map(|row| row.get(place).and_then(Option::as_deref));
+        cells.try_for_each(|cell| match (cell, field.kind) {
+            (None, _) => builder.null(),
+            (Some(text), Type::Char(_)) => builder.text(text.as_bytes()),
+            (Some(text), kind) => match parse(kind, text.as_bytes())? {
+                Some(number) => builder.number(number),
+                None => builder.null(),
+            },
+        })?;
+        Ok(builder.finish())
+    };
+    let columns = fields.iter().enumerate().map(column);
+    let columns = columns.collect::<std::result::Result<_, cenote_tables::Problem>>();
+    Ok(Table {
+        columns: columns.map_err(|problem| Error::Table(problem.to_string()))?,
+        rows: told.len(),
+        fields,
+    })
 }
 
 fn json(told: &impl serde::Serialize) -> Result<String> {

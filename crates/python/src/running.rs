@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use cenote::{Result, stop};
+use cenote::{OnWait, Result, stop};
 use pyo3::prelude::*;
 
 use crate::error::{InternalError, UsageError, raised};
@@ -27,6 +27,8 @@ pub(crate) enum Told {
     Progress(u64, u64),
     /// What goes on now.
     About(String),
+    /// A peer is waited for for long.
+    Waiting(String),
 }
 
 enum Event<T> {
@@ -38,14 +40,29 @@ enum Event<T> {
 /// What work tells its progress by.
 pub(crate) struct Teller<T>(Sender<Event<T>>);
 
-impl<T> Teller<T> {
+impl<T> Clone for Teller<T> {
+    fn clone(&self) -> Self {
+        Teller(self.0.clone())
+    }
+}
+
+impl<T: Send + 'static> Teller<T> {
+    /// Who hears that a peer is waited for for long.
+    pub(crate) fn on_wait(&self) -> OnWait {
+        let teller = self.clone();
+        OnWait::new(OnWait::AFTER, move |waiting| {
+            teller.tell(Told::Waiting(waiting.to_string()));
+        })
+    }
+
     pub(crate) fn tell(&self, told: Told) {
         // Nobody listening any more is no failure.
         let _ = self.0.send(Event::Told(told));
     }
 }
 
-/// Does `work` while other threads of the interpreter run. `listener` is called with what the work tells: how much is done, of how much; or what goes on and nothing.
+/// Does `work` while other threads of the interpreter run. `listener` is called with what the work tells: `"progress"`, how much is done, and of how much; `"about"` or
+/// `"waiting"`, a text, and nothing.
 ///
 /// # Errors
 /// The exception of its failure; an interrupt from the keyboard, or what `listener` raises, after which all that runs has ended in order; that this process was
@@ -96,8 +113,9 @@ pub(crate) fn wait_for<T: Send + 'static>(
 fn hear(listener: Option<&Bound<'_, PyAny>>, told: Told) -> PyResult<()> {
     let Some(listener) = listener else { return Ok(()) };
     match told {
-        Told::Progress(done, total) => listener.call1((done, total)),
-        Told::About(what) => listener.call1((what, None::<u64>)),
+        Told::Progress(done, total) => listener.call1(("progress", done, total)),
+        Told::About(what) => listener.call1(("about", what, None::<u64>)),
+        Told::Waiting(whom) => listener.call1(("waiting", whom, None::<u64>)),
     }
     .map(|_| ())
 }

@@ -28,6 +28,8 @@ from cenote._cenote import (
     UsageError,
     __version__,
 )
+from cenote._command import limit_memory
+from cenote._party import Party
 from cenote._plan import Plan
 from cenote._query import plan, query
 from cenote._tables import Table, declared, table
@@ -39,6 +41,7 @@ __all__ = [
     "CheatingDetected",
     "InternalError",
     "NetworkError",
+    "Party",
     "PeerReported",
     "Plan",
     "Stopped",
@@ -46,6 +49,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "declared",
+    "limit_memory",
     "plan",
     "query",
     "table",

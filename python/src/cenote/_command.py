@@ -19,3 +19,22 @@ def register() -> None:
             "run it as a program of its own"
         )
     _cenote.started_by([sys.executable, "-I", "-c", _CODE])
+
+
+def limit_memory(megabytes: int) -> None:
+    """Set the most memory that all parties of a run together may take, for this process and once.
+
+    Without it, a query may take 2 GiB of a party, and no run more than the machine has left.
+
+    Parameters
+    ----------
+    megabytes
+        The limit, in megabytes of a million bytes.
+
+    Examples
+    --------
+    >>> cenote.limit_memory(16_000)
+    """
+    if megabytes < 1:
+        raise _cenote.UsageError("the limit is at least one megabyte")
+    _cenote.limit_memory(megabytes * 1_000_000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +58,18 @@ def write(
     settings: Mapping[str, Any],
     answer: Mapping[str, Any],
     *,
-    data: bool,
+    owners: Container[int],
 ) -> Path:
-    """Write the job and, if asked, the data of its tables into this folder. Give the job's file."""
+    """Write the job, and the data of the tables of these owners, into this folder. Give the job's file."""
     if not tables:
         raise UsageError("a query asks for tables: give each by its name, such as people=cenote.table(df, party=0)")
     files = {}
     for number, (name, table) in enumerate(tables.items()):
         if not isinstance(table, Table):
             raise UsageError(f"whose table is {name}? Write {name}=cenote.table(…, party=0)")
-        file = table._file(folder, f"table-{number}") if data else None
-        if data and file is None:
+        is_given = table.party in owners
+        file = table._file(folder, f"table-{number}") if is_given else None
+        if is_given and file is None:
             raise UsageError(
                 f"table {name} is only declared: give its data with cenote.table(…), or plan the query instead"
             )

@@ -1,7 +1,8 @@
-"""Bars for work that takes long."""
+"""What is told while work goes on: bars, and waits for other parties."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -13,31 +14,24 @@ Listener = Callable[[int, int], object]
 # Who waits no longer than this needs no bar.
 _PATIENCE = 1.0
 
+_log = logging.getLogger("cenote")
 
-def _is_watched() -> bool:
+
+def is_watched() -> bool:
     """Tell whether somebody may be looking: at a terminal, or at a notebook."""
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
 class Bar:
-    """Shows how much is done, by tqdm where that is installed, or calls a function."""
+    """Shows how much is done, by tqdm where that is installed, or calls a function; and logs waits."""
 
     def __init__(self, what: str, wanted: bool | Listener | None) -> None:
         self._what = what
         self._start = time.monotonic()
         self._bar: Any = None
+        self._function = wanted if callable(wanted) else None
+        self._shows = self._function is None and (is_watched() if wanted is None else bool(wanted))
         self._patience = _PATIENCE if wanted is None else 0.0
-        self.listener: Callable[[Any, Any], object] | None = None
-        if callable(wanted):
-            function = wanted
-
-            def forward(done: Any, total: Any) -> None:
-                if total is not None:
-                    function(done, total)
-
-            self.listener = forward
-        elif wanted or (wanted is None and _is_watched()):
-            self.listener = self._hear
 
     def __enter__(self) -> Bar:
         return self
@@ -48,23 +42,35 @@ class Bar:
         if self._bar is not None:
             self._bar.close()
 
-    def _hear(self, done: Any, total: Any) -> None:
-        if time.monotonic() - self._start < self._patience:
-            return
-        if self._bar is None:
-            self._bar = self._new()
-            if self._bar is None:
-                self.listener = None
-                return
-        if total is None:
-            self._bar.set_description(str(done))
-            return
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
+    def listener(self, kind: str, told: Any, total: Any) -> None:
+        """Hear what work tells: its progress, what it is about, or whom it waits for."""
+        match kind:
+            case "waiting":
+                _log.warning("%s", told)
+            case "progress" if self._function is not None:
+                self._function(told, total)
+            case _ if self._is_due():
+                self._show(kind, told, total)
 
-    def _new(self) -> Any:
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            return None
-        return tqdm(desc=self._what, unit="AND", unit_scale=True, leave=False)
+    def _is_due(self) -> bool:
+        if not self._shows or time.monotonic() - self._start < self._patience:
+            return False
+        if self._bar is None:
+            self._bar = _new_bar(self._what)
+            self._shows = self._bar is not None
+        return self._shows
+
+    def _show(self, kind: str, told: Any, total: Any) -> None:
+        if kind == "about":
+            self._bar.set_description(told)
+        else:
+            self._bar.total = total
+            self._bar.update(told - self._bar.n)
+
+
+def _new_bar(what: str) -> Any:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm(desc=what, unit="AND", unit_scale=True, leave=False)

@@ -103,21 +103,21 @@ def query(
     [(2,)]
     """
     register()
-    settings = _settings(protocol, security, max_join_rows, secret_only)
+    settings = settings_of(protocol, security, max_join_rows, secret_only)
     with tempfile.TemporaryDirectory(prefix="cenote-") as name:
         folder = Path(name).resolve()
         file = folder / "answer.parquet"
         answer = {"to": to, "max_rows": max_rows, "min_group": min_group, "file": str(file)}
 
         def run(known: Mapping[str, Table]) -> Answer:
-            job = _job.write(folder, sql, known, settings, answer, data=True)
+            job = _job.write(folder, sql, known, settings, answer, owners=range(256))
             with Bar("running", progress) as bar:
                 frame, report = _cenote.run_query(job, file, timeout, phase_timeout, bar.listener)
             if frame is None:
                 raise UsageError("the answer is for no party of this machine")
             return Answer(frame, json.loads(report))
 
-        return _with_advice(sql, {**(tables or {}), **named}, run)
+        return with_advice(sql, {**(tables or {}), **named}, run)
 
 
 def plan(
@@ -160,23 +160,24 @@ def plan(
     True
     """
     register()
-    settings = _settings(protocol, security, max_join_rows, secret_only)
+    settings = settings_of(protocol, security, max_join_rows, secret_only)
     with tempfile.TemporaryDirectory(prefix="cenote-") as name:
         folder = Path(name).resolve()
         answer = {"to": to, "max_rows": max_rows, "min_group": min_group}
 
         def run(known: Mapping[str, Table]) -> Plan:
-            job = _job.write(folder, sql, known, settings, answer, data=False)
+            job = _job.write(folder, sql, known, settings, answer, owners=())
             with Bar("planning", progress) as bar:
                 report, shown = _cenote.plan_query(job, link, timeout, bar.listener)
             return Plan(json.loads(report), shown)
 
-        return _with_advice(sql, {**(tables or {}), **named}, run)
+        return with_advice(sql, {**(tables or {}), **named}, run)
 
 
-def _settings(
+def settings_of(
     protocol: str | None, security: int | None, max_join_rows: int | None, secret_only: bool
 ) -> dict[str, Any]:
+    """Give the settings of a job."""
     return {
         "protocol": protocol,
         "security": security,
@@ -185,7 +186,7 @@ def _settings(
     }
 
 
-def _with_advice(sql: str, tables: Mapping[str, Table], run: Callable[[Mapping[str, Table]], _T]) -> _T:
+def with_advice(sql: str, tables: Mapping[str, Table], run: Callable[[Mapping[str, Table]], _T]) -> _T:
     """Run it; where it is refused, tell of columns that the query names and tables do not have."""
     try:
         return run(tables)

@@ -76,6 +76,9 @@ class Table:
         columns = ", ".join(f"{name} {kind}" for name, kind in self._columns.items())
         return f"<table of party {self._party}, at most {self._max_rows} rows: {columns}>"
 
+    def _has_data(self) -> bool:
+        return self._frame is not None or self._path is not None
+
     def _file(self, folder: Path, name: str) -> Path | None:
         """Give a file that has the data, in this folder unless there is one already."""
         if self._path is not None:

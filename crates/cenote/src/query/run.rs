@@ -145,7 +145,7 @@ fn fits(needed: impl IntoIterator<Item = u64>, about: &str) -> Result<()> {
     };
     Err(Error::Usage(format!(
         "{why}. What is sorted is in memory at once: make `max_rows` of the tables that are joined or grouped smaller, promise with `distinct` that there \
-         are few groups, or set a limit that is larger with `--memory`, or `memory` in the party file"
+         are few groups, or set a limit that is larger: with `--memory`, with `memory` in the party file, or in Python with `cenote.limit_memory`"
     )))
 }
 

@@ -1,0 +1,147 @@
+"""One party of a computation between organisations, each on its own machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from cenote import _cenote, _job
+from cenote._answer import Answer
+from cenote._cenote import UsageError
+from cenote._progress import Bar, Listener
+from cenote._query import settings_of, with_advice
+from cenote._tables import Table
+
+
+class Party:
+    """This organisation's party, as its party file says: who it is, where it listens, and who the others are.
+
+    Every organisation makes the same calls at about the same time. Each gives its own data; of the others' tables
+    it only states the declarations. The parties compare all of it before anything is computed.
+
+    Parameters
+    ----------
+    config
+        The party file. ``cenote identity new --party 0`` makes one to fill in.
+
+    Examples
+    --------
+    At the party that has the loans:
+
+    >>> party = cenote.Party("party.toml")  # doctest: +SKIP
+    >>> answer = party.query(  # doctest: +SKIP
+    ...     "SELECT region, SUM(owed) AS owed FROM people JOIN loans USING (id) GROUP BY region",
+    ...     people=cenote.declared(
+    ...         party=1, columns={"id": "u64 not null", "region": "char(8)"}, max_rows=10_000, unique="id"
+    ...     ),
+    ...     loans=cenote.table(
+    ...         loans, party=0, columns={"id": "u64 not null", "owed": "decimal(12,2)"}, max_rows=50_000
+    ...     ),
+    ... )
+    """
+
+    def __init__(self, config: str | os.PathLike[str], /) -> None:
+        self._config = Path(config).absolute()
+        self._number = _cenote.party_number(self._config)
+
+    @property
+    def number(self) -> int:
+        """Which party this is: 0, 1 or 2."""
+        return self._number
+
+    def __repr__(self) -> str:
+        return f"<party {self._number} of {self._config}>"
+
+    def query(
+        self,
+        sql: str,
+        /,
+        *,
+        tables: Mapping[str, Table] | None = None,
+        protocol: str | None = None,
+        security: int | None = None,
+        to: Sequence[int] | None = None,
+        min_group: int | None = None,
+        max_rows: int | None = None,
+        max_join_rows: int | None = None,
+        secret_only: bool = False,
+        progress: bool | Listener | None = None,
+        **named: Table,
+    ) -> Answer | None:
+        """Ask a query together with the other parties.
+
+        Data stays here: what leaves is what the protocol sends, and that tells nothing but the answer. How long this
+        party waits for the others is said in the party file.
+
+        Parameters
+        ----------
+        sql, tables, protocol, security, to, min_group, max_rows, max_join_rows, secret_only, progress, **named
+            As for :func:`cenote.query`, and the same at all parties. This party's tables have data
+            (:func:`cenote.table`), the others' are declared (:func:`cenote.declared`). State the columns and
+            ``max_rows`` of your own tables: what is inferred from data may differ from what the others state.
+
+        Returns
+        -------
+        Answer or None
+            The answer; None if it is not for this party.
+
+        Raises
+        ------
+        UsageError
+            The query or a declaration is wrong, or differs from what another party gave.
+        NetworkError, CheatingDetected, PeerReported
+            Another party is missing or was lost, or one was caught cheating.
+        """
+        settings = settings_of(protocol, security, max_join_rows, secret_only)
+        known = {**(tables or {}), **named}
+        for name, table in known.items():
+            if isinstance(table, Table) and table.party != self._number and table._has_data():
+                raise UsageError(
+                    f"table {name} is of party {table.party}, and this is party {self._number}: its data stays there. "
+                    f"Write {name}=cenote.declared(party={table.party}, …)"
+                )
+        with tempfile.TemporaryDirectory(prefix="cenote-") as folder_name:
+            folder = Path(folder_name).resolve()
+            file = folder / "answer.parquet"
+            answer = {"to": to, "max_rows": max_rows, "min_group": min_group, "file": str(file)}
+
+            def run(known: Mapping[str, Table]) -> Answer | None:
+                job = _job.write(folder, sql, known, settings, answer, owners=(self._number,))
+                return self._run(job, file, progress)
+
+            return with_advice(sql, known, run)
+
+    def run(
+        self, job: str | os.PathLike[str], /, *, progress: bool | Listener | None = None
+    ) -> Answer | dict[str, Any] | None:
+        """Run a job file together with the other parties, who run the same job.
+
+        Parameters
+        ----------
+        job
+            The job file, of a query or of a circuit. Its files and its answer are as it says.
+        progress
+            As for :func:`cenote.query`.
+
+        Returns
+        -------
+        Answer, dict or None
+            Of a query the answer, or None if it is not for this party. Of a circuit the report, whose ``outputs``
+            have the values that this party learnt.
+        """
+        path = Path(job).absolute()
+        with Bar("running", progress) as bar:
+            frame, report = _cenote.run_party(self._config, path, None, bar.listener)
+        told: dict[str, Any] = json.loads(report)
+        if told["outputs"]:
+            return told
+        return None if frame is None else Answer(frame, told)
+
+    def _run(self, job: Path, file: Path, progress: bool | Listener | None) -> Answer | None:
+        with Bar("running", progress) as bar:
+            frame, report = _cenote.run_party(self._config, job, file, bar.listener)
+        return None if frame is None else Answer(frame, json.loads(report))

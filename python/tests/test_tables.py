@@ -1,0 +1,151 @@
+"""Types that columns get, and what is refused, with the place and never the value."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import cenote
+
+
+def columns(data: Any) -> dict[str, str]:
+    declared: dict[str, str] = cenote.table(data, party=0).declared["columns"]
+    return declared
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pa.array([1, 2], pa.uint8()), "u8 not null"),
+        (pa.array([1, None], pa.int16()), "i16"),
+        (pa.array([Decimal("1.5")], pa.decimal128(10, 3)), "decimal(10,3) not null"),
+        (pa.array([0], pa.date64()), "date not null"),
+        (pa.array([0], pa.timestamp("ns", "Europe/Oslo")), "timestamp not null"),
+        (pa.array(["a", "abc"]), "char(4) not null"),
+        (pa.array(["a" * 129]), "char(255) not null"),
+        (pa.array(["ab", "ab", None]).dictionary_encode(), "char(2)"),
+        (pa.array(["ab"], pa.large_string()), "char(2) not null"),
+        (pa.array(["ab"], pa.string_view()), "char(2) not null"),
+        (pa.array([""]), "char(1) not null"),
+        (pa.array([1.0, 2.0]), "i64 not null"),
+        (pa.array([1.0, float("nan")]), "i64"),
+    ],
+)
+def test_columns_get_types_that_fit(values: pa.Array, kind: str) -> None:
+    assert columns(pa.table({"x": values})) == {"x": kind}
+
+
+def test_categories_of_pandas_are_texts() -> None:
+    frame = pd.DataFrame({"x": pd.Categorical(["low", "high", "low"]), "n": [1.0, np.nan, 3.0]})
+    assert columns(frame) == {"x": "char(4) not null", "n": "i64"}
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (pa.array([0.5]), "not exact; state its digits"),
+        (pa.array(["a" * 256]), "text of 256 bytes"),
+        (pa.array([[1], [2]]), "has no type here"),
+        (pa.array([None, None]), "state one"),
+        (pa.array([b"ab"]), "has no type here"),
+    ],
+)
+def test_other_columns_are_left_out_and_told_of(values: pa.Array, why: str) -> None:
+    table = cenote.table(pa.table({"id": [1] * len(values), "odd": values}), party=0)
+    assert list(table.declared["columns"]) == ["id"]
+    assert why in table.left_out["odd"]
+    assert list(cenote.query("SELECT SUM(id) AS n FROM t", t=table)) == [(len(values),)]
+    with pytest.raises(cenote.UsageError, match="column odd of t was left out"):
+        cenote.query("SELECT odd FROM t", t=table)
+
+
+def test_stated_types_are_taken() -> None:
+    table = pa.table(
+        {
+            "price": [1.1, 2.25, float("nan")],
+            "day": ["2024-01-31", None, "2024-02-29"],
+            "n": ["7", "8", "9"],
+            "whole": [Decimal("5"), Decimal("6"), None],
+            "unused": [[1], [2], [3]],
+        }
+    )
+    stated = {"price": "decimal(9,2)", "day": "date", "n": "u8 not null", "whole": "u16"}
+    answer = cenote.query(
+        "SELECT price, n, whole FROM t WHERE day >= DATE '2024-01-01'", t=cenote.table(table, party=0, columns=stated)
+    )
+    assert sorted(answer, key=str) == [(Decimal("1.10"), 7, 5), (None, 9, None)]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "what"),
+    [
+        (pa.array([1, 300]), "u8", r"row 2, column x: is out of range for u8"),
+        (pa.array([1, None]), "u8 not null", r"row 2, column x: is empty, but the column is declared `not null`"),
+        (pa.array(["zq", "zqx"]), "char(2)", r"row 2, column x: is longer than 2 bytes"),
+        (pa.array([0.5, 0.125]), "decimal(9,2)", r"row 2, column x: has more than 2 decimal places"),
+        (pa.array([1.5]), "i32", r"row 1, column x: is not a value of type i32"),
+        (pa.array([float("inf")]), "decimal(9,2)", r"row 1, column x: is out of range"),
+        (pa.array(["2024-02-30"]), "date", r"row 1, column x: is not a valid date"),
+        (pa.array([1], pa.timestamp("ns")), "timestamp", r"row 1, column x: has more than 6 decimal places"),
+        (pa.array([1], pa.timestamp("s")), "date", r"row 1, column x: has a time of day"),
+        (pa.array([[1]]), "u8", r"column x: is List\(.*\), but declared u8; cast it"),
+        (pa.array([True]), "u8", r"column x: is Boolean, but declared u8; cast it"),
+        (pa.array(["a\0b"]), "char(4)", r"row 1, column x: contains a zero byte"),
+    ],
+)
+def test_values_that_do_not_fit_are_named_by_place(values: pa.Array, kind: str, what: str) -> None:
+    with pytest.raises(cenote.BadInput, match=what) as raised:
+        cenote.table(pa.table({"x": values}), party=0, columns={"x": kind})
+    for value in values.to_pylist():
+        if value not in (None, 1, True, [1]):
+            assert str(value) not in str(raised.value)
+
+
+def test_declarations_that_are_wrong_are_refused() -> None:
+    table = pa.table({"x": [1, 2]})
+    with pytest.raises(cenote.UsageError, match="`float` is not a type"):
+        cenote.table(table, party=0, columns={"x": "float"})
+    with pytest.raises(cenote.BadInput, match="there is no column y; there are x"):
+        cenote.table(table, party=0, columns={"y": "u8"})
+    with pytest.raises(cenote.BadInput, match="2 rows, more than its max_rows, 1"):
+        cenote.table(table, party=0, max_rows=1)
+    with pytest.raises(cenote.UsageError, match="a list is no table"):
+        cenote.table([1, 2], party=0)  # type: ignore[arg-type]
+    with pytest.raises(cenote.BadInput, match="no such file"):
+        cenote.table("nowhere.parquet", party=0)
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(cenote.BadInput, match="several columns have this name"):
+        cenote.table(twice, party=0)
+
+
+def test_promises_are_declared_and_checked() -> None:
+    table = cenote.table(
+        pa.table({"id": [1, 1], "kind": ["a", "b"]}),
+        party=0,
+        unique=[["id", "kind"]],
+        at_most={"id": 2},
+        distinct={"kind": 2},
+        below={"id": 10},
+        values={"kind": ["a", "b"]},
+    )
+    assert table.declared["values"] == {"kind": ["a", "b"]}
+    assert "unique" not in cenote.table(pa.table({"id": [1]}), party=0).declared
+    again = cenote.declared(**table.declared)
+    assert again.declared == table.declared
+    other = cenote.table(pa.table({"id": [1]}), party=1)
+    broken = cenote.table(pa.table({"id": [1, 1]}), party=0, unique="id")
+    sql = "SELECT COUNT(*) FROM t JOIN u USING (id)"
+    with pytest.raises(cenote.BadInput, match="unique"):
+        cenote.query(sql, t=broken, u=other)
+
+
+def test_empty_tables_have_answers() -> None:
+    empty = cenote.table(pa.table({"x": pa.array([], pa.int64())}), party=0)
+    assert empty.declared["max_rows"] == 1
+    assert list(cenote.query("SELECT COUNT(*) FROM t", t=empty)) == [(0,)]
+    assert len(cenote.query("SELECT x FROM t", t=empty).to_arrow()) == 0
