@@ -17,7 +17,7 @@ import pytest
 import cenote
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-DOCUMENTS = [CHECKOUT / "python" / "README.md", CHECKOUT / "docs" / "python.md"]
+DOCUMENTS = [CHECKOUT / "README.md", CHECKOUT / "python" / "README.md", CHECKOUT / "docs" / "python.md"]
 MODULES = [name for _, name, _ in pkgutil.walk_packages(cenote.__path__, "cenote.") if "__main__" not in name]
 
 
@@ -37,7 +37,7 @@ def given(folder: Path) -> dict[str, Any]:
     return {"people_df": people, "loans_df": loans}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(CHECKOUT)))
 def test_documents(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names = given(tmp_path)

@@ -20,7 +20,7 @@ import pytest
 
 import cenote
 
-COUNT = int(os.environ.get("CENOTE_RANDOM_QUERIES", "60"))
+COUNT = int(os.environ.get("CENOTE_RANDOM_QUERIES", "100"))
 FIRST = int(os.environ.get("CENOTE_SEED", "1"))
 WORDS = ["", "oak", "ash", "elm", "naïve", "Oak", "ashen"]
 EPOCH = datetime.date(2024, 1, 1)
@@ -77,10 +77,12 @@ class Maker:
             ]
         )
 
-    def aggregate(self, of: str) -> str:
+    def aggregate(self, of: str, *, distinct: bool = False) -> str:
         value = self.value(of)
+        more = [f"COUNT(DISTINCT {of}.k)"] if distinct else []
         return self.random.choice(
             [
+                *more,
                 "COUNT(*)",
                 f"COUNT({value})",
                 f"SUM({value})",
@@ -88,7 +90,6 @@ class Maker:
                 f"MAX({value})",
                 f"MAX({of}.s)",
                 f"MIN({of}.day)",
-                f"COUNT(DISTINCT {of}.k)",
             ]
         )
 
@@ -103,7 +104,7 @@ class Maker:
             case 0:
                 return f"SELECT t.id, {self.value('t')} AS v, t.s FROM t{where}"
             case 1:
-                return f"SELECT t.{key}, {self.aggregate('t')} AS v FROM t{where} GROUP BY t.{key}"
+                return f"SELECT t.{key}, {self.aggregate('t', distinct=True)} AS v FROM t{where} GROUP BY t.{key}"
             case 2:
                 return f"SELECT t.id, u.{key}, {self.value('t')} AS v FROM t {join} u ON t.id = u.id{where}"
             case 3:
@@ -114,7 +115,7 @@ class Maker:
             case 4:
                 return f"SELECT DISTINCT {key} FROM (SELECT {key} FROM t{where} UNION ALL SELECT {key} FROM u)"
             case 5:
-                return f"SELECT {self.aggregate('t')} AS v, {self.aggregate('t')} AS w FROM t{where}"
+                return f"SELECT {self.aggregate('t', distinct=True)} AS v, {self.aggregate('t')} AS w FROM t{where}"
             case _:
                 limit = draw.randrange(1, 9)
                 return f"SELECT u.id, u.x, u.s FROM u WHERE {self.condition('u')} ORDER BY u.id LIMIT {limit}"

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 /// The layers of the house, the highest first. A crate uses only crates of layers below its own.
 const LAYERS: &[&[&str]] = &[
+    &["python"],
     &["cli", "bench", "serve"],
     &["console", "node", "web"],
     &["cenote", "service"],

@@ -203,3 +203,28 @@ fn declared(columns: Vec<(String, String)>) -> PyResult<Vec<Field>> {
         |(name, kind): (String, String)| cenote::query::field(name, &kind).map_err(UsageError::new_err);
     columns.into_iter().map(field).collect()
 }
+
+/// Writes each of these tables to a new Parquet file that another process reads at once, side by side.
+#[pyfunction]
+pub(crate) fn pass_on(py: Python<'_>, tables: Vec<(Bound<'_, Frame>, PathBuf)>) -> PyResult<()> {
+    let tables: Vec<(Arc<Table>, PathBuf)> = tables
+        .into_iter()
+        .map(|(frame, path)| (Arc::clone(&frame.get().table), path))
+        .collect();
+    let written = py.detach(|| {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = tables
+                .iter()
+                .map(|(table, path)| scope.spawn(move || cenote_tables::pass_on(path, table)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().map_err(|_| "writing a table panicked".to_owned()))
+                .collect::<Result<Vec<_>, String>>()
+        })
+    });
+    for written in written.map_err(InternalError::new_err)? {
+        written.map_err(|error| InternalError::new_err(error.to_string()))?;
+    }
+    Ok(())
+}

@@ -312,8 +312,11 @@ fn primitive<T: ArrowPrimitiveType<Native: Into<i128>>>(
     array: &ArrayRef,
     kept: impl Fn(i128) -> Result<i128, Problem>,
 ) -> Result<(), Problem> {
-    let values = array.as_primitive::<T>().iter();
-    numbers(builder, values.map(|value| value.map(Into::into)), kept)
+    let array = array.as_primitive::<T>();
+    if array.null_count() == 0 {
+        return builder.numbers(array.values().iter().map(|&value| kept(value.into())));
+    }
+    numbers(builder, array.iter().map(|value| value.map(Into::into)), kept)
 }
 
 /// Appends whole numbers.

@@ -51,6 +51,25 @@ impl Builder {
         Ok(())
     }
 
+    /// Many numbers, up to the first that is refused.
+    pub fn numbers(&mut self, numbers: impl Iterator<Item = Result<i128, Problem>>) -> Result<(), Problem> {
+        let (least, most) = self.range;
+        let kind = self.kind;
+        let checked = numbers.map(|number| match number? {
+            number if (least..=most).contains(&number) => Ok(number),
+            _ => Err(Problem::Range(kind)),
+        });
+        let added = match &mut self.values {
+            Values::Numbers(kept) => kept.extend(checked),
+            Values::Text(..) => Err(Problem::Form(kind)),
+        };
+        self.rows = self.values.rows();
+        if let Some(nulls) = &mut self.nulls {
+            nulls.resize(self.rows, false);
+        }
+        added
+    }
+
     /// A text.
     pub fn text(&mut self, text: &[u8]) -> Result<(), Problem> {
         let (Values::Text(width, bytes), Type::Char(most)) = (&mut self.values, self.kind) else {

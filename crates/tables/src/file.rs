@@ -8,6 +8,7 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 
 use crate::error::{Error, Fault, Problem};
+use crate::parquet::Purpose;
 use crate::table::{Column, Field, Table, Values};
 use crate::text::{shown, text_of};
 use crate::{csv, parquet};
@@ -101,7 +102,7 @@ pub fn write(path: &Path, table: &Table) -> Result<usize, Error> {
         let mut target = BufWriter::new(file.as_file());
         match is_csv {
             true => csv::write(table, &mut target)?,
-            false => parquet::write(table, &mut target)?,
+            false => parquet::write(table, Purpose::Keeping, &mut target)?,
         }
         target.flush().map_err(Problem::Unwritable)?;
         drop(target);
@@ -109,6 +110,24 @@ pub fn write(path: &Path, table: &Table) -> Result<usize, Error> {
         file.persist(path)
             .map_err(|error| Problem::Unwritable(error.error))?;
         Ok(mangled(table))
+    };
+    write().map_err(|fault: Fault| fault.of(path))
+}
+
+/// Writes a table, which holds what its fields allow, to a new Parquet file at `path` that another process of this machine reads at once: not compressed, and
+/// nobody waits for the disk. On Unix only the owner may read it.
+///
+/// # Errors
+/// The file cannot be written, or there is one.
+pub fn pass_on(path: &Path, table: &Table) -> Result<(), Error> {
+    let write = || {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut target = BufWriter::new(options.open(path).map_err(Problem::Unwritable)?);
+        parquet::write(table, Purpose::Passing, &mut target)?;
+        Ok(target.flush().map_err(Problem::Unwritable)?)
     };
     write().map_err(|fault: Fault| fault.of(path))
 }

@@ -20,7 +20,7 @@ mod types;
 pub use crate::parquet::sizes;
 pub use column::Builder;
 pub use error::{Error, Place, Problem, printable};
-pub use file::{beside, read, read_csv, read_open, write};
+pub use file::{beside, pass_on, read, read_csv, read_open, write};
 pub use inferred::{Inferred, chars, read_parquet};
 pub use numbers::Numbers;
 pub use show::show;

@@ -38,6 +38,26 @@ macro_rules! sizes {
                 *self = all.into();
             }
 
+            /// Adds numbers, up to the first error.
+            pub(crate) fn extend<E>(&mut self, numbers: impl Iterator<Item = Result<i128, E>>) -> Result<(), E> {
+                let mut numbers = numbers;
+                match &mut self.0 {
+                    $(Vector::$name(kept) => {
+                        for number in numbers.by_ref() {
+                            let number = number?;
+                            match <$type>::try_from(number) {
+                                Ok(small) => kept.push(small),
+                                Err(_) => {
+                                    self.push(number);
+                                    break;
+                                }
+                            }
+                        }
+                    })*
+                }
+                numbers.try_for_each(|number| Ok(self.push(number?)))
+            }
+
             /// Sets the number in a place.
             pub fn set(&mut self, row: usize, number: i128) {
                 match &mut self.0 {

@@ -1,14 +1,20 @@
 """How processes of the command are started."""
 
 import sys
-from pathlib import Path
 
 from cenote import _cenote
 
-_FOLDER = str(Path(__file__).resolve().parent.parent)
-
-# Isolated, so that no file beside the user's program takes the place of a module.
-_CODE = f"import sys; sys.path.append({_FOLDER!r}); from cenote.__main__ import main; main()"
+# Isolated and without the package: no file beside the user's program takes the place of a module, and it starts at
+# once.
+_CODE = f"""
+import signal, sys
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+loader = ExtensionFileLoader("_cenote", {_cenote.__file__!r})
+module = loader.create_module(ModuleSpec("_cenote", loader, origin={_cenote.__file__!r}))
+loader.exec_module(module)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+sys.exit(module.main(["cenote", *sys.argv[1:]]))
+"""
 
 
 def register() -> None:
@@ -18,7 +24,7 @@ def register() -> None:
             "this interpreter does not know its own file (sys.executable), so parties cannot be started: "
             "run it as a program of its own"
         )
-    _cenote.started_by([sys.executable, "-I", "-c", _CODE])
+    _cenote.started_by([sys.executable, "-I", "-S", "-c", _CODE])
 
 
 def limit_memory(megabytes: int) -> None:

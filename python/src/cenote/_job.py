@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cenote._cenote import UsageError
+from cenote._cenote import UsageError, pass_on
 from cenote._tables import Table
 
 NAME = "cenote-call.toml"
@@ -64,16 +64,22 @@ def write(
     if not tables:
         raise UsageError("a query asks for tables: give each by its name, such as people=cenote.table(df, party=0)")
     files = {}
+    passed_on = []
     for number, (name, table) in enumerate(tables.items()):
         if not isinstance(table, Table):
             raise UsageError(f"whose table is {name}? Write {name}=cenote.table(…, party=0)")
-        is_given = table.party in owners
-        file = table._file(folder, f"table-{number}") if is_given else None
-        if is_given and file is None:
-            raise UsageError(
-                f"table {name} is only declared: give its data with cenote.table(…), or plan the query instead"
-            )
+        file = None
+        if table.party in owners:
+            file = table._path
+            if file is None and table._frame is not None:
+                file = folder / f"table-{number}.parquet"
+                passed_on.append((table._frame, file))
+            if file is None:
+                raise UsageError(
+                    f"table {name} is only declared: give its data with cenote.table(…), or plan the query instead"
+                )
         files[name] = (table, file)
+    pass_on(passed_on)
     job = folder / NAME
     lines = "\n".join(_lines(sql, files, settings, answer))
     job.write_text(lines + "\n", encoding="utf-8", newline="\n")

@@ -79,16 +79,6 @@ class Table:
     def _has_data(self) -> bool:
         return self._frame is not None or self._path is not None
 
-    def _file(self, folder: Path, name: str) -> Path | None:
-        """Give a file that has the data, in this folder unless there is one already."""
-        if self._path is not None:
-            return self._path
-        if self._frame is None:
-            return None
-        path = folder / f"{name}.parquet"
-        self._frame.write(path)
-        return path
-
 
 def table(
     data: ArrowStream | str | os.PathLike[str],

@@ -8,4 +8,4 @@ mod trim;
 mod write;
 
 pub(crate) use read::{columns, read};
-pub(crate) use write::write;
+pub(crate) use write::{Purpose, write};

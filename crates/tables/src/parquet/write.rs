@@ -10,7 +10,7 @@ use ::parquet::data_type::{
     Int64Type,
 };
 use ::parquet::errors::{ParquetError, Result};
-use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::properties::{EnabledStatistics, WriterProperties};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::{Type as Schema, TypePtr};
 
@@ -22,8 +22,35 @@ use crate::types::{Type, ten_to};
 /// Rows of a group.
 const GROUP: usize = 1 << 20;
 
+/// What a file is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To be kept, and read by anybody: small.
+    Keeping,
+    /// To be read once, soon and here: quick to write and to read.
+    Passing,
+}
+
+impl Purpose {
+    fn properties(self) -> WriterProperties {
+        let builder = WriterProperties::builder().set_created_by("cenote".into());
+        match self {
+            Purpose::Keeping => builder.set_compression(Compression::SNAPPY),
+            Purpose::Passing => builder
+                .set_compression(Compression::UNCOMPRESSED)
+                .set_dictionary_enabled(false)
+                .set_statistics_enabled(EnabledStatistics::None),
+        }
+        .build()
+    }
+}
+
 /// Writes the table, which holds what its fields allow.
-pub(crate) fn write(table: &Table, target: &mut (impl Write + Send)) -> std::result::Result<(), Fault> {
+pub(crate) fn write(
+    table: &Table,
+    purpose: Purpose,
+    target: &mut (impl Write + Send),
+) -> std::result::Result<(), Fault> {
     let write = || -> Result<()> {
         let fields = table
             .fields
@@ -31,11 +58,7 @@ pub(crate) fn write(table: &Table, target: &mut (impl Write + Send)) -> std::res
             .map(schema)
             .collect::<Result<Vec<TypePtr>>>()?;
         let root = Arc::new(Schema::group_type_builder("schema").with_fields(fields).build()?);
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_created_by("cenote".into())
-            .build();
-        let mut file = SerializedFileWriter::new(target, root, Arc::new(properties))?;
+        let mut file = SerializedFileWriter::new(target, root, Arc::new(purpose.properties()))?;
         for from in (0..table.rows).step_by(GROUP) {
             let rows = from..table.rows.min(from + GROUP);
             let mut group = file.next_row_group()?;

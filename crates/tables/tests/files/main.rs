@@ -3,6 +3,7 @@
 mod csv;
 mod damage;
 mod foreign;
+mod inferred;
 mod numbers;
 mod parquet;
 mod round;
