@@ -16,6 +16,8 @@ party may cheat in any way: then it is caught, and nobody gets a wrong result.
 [('north', 175)]
 """
 
+from typing import TYPE_CHECKING, Any
+
 from cenote._answer import Answer
 from cenote._cenote import (
     BadInput,
@@ -33,6 +35,9 @@ from cenote._party import Party
 from cenote._plan import Plan
 from cenote._query import plan, query
 from cenote._tables import Table, declared, table
+
+if TYPE_CHECKING:
+    from cenote.service import Service as Service
 
 __all__ = [
     "Answer",
@@ -54,3 +59,12 @@ __all__ = [
     "query",
     "table",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # What calls services needs another package, and is loaded when it is asked for.
+    if name == "Service":
+        from cenote.service import Service
+
+        return Service
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
