@@ -5,6 +5,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, final
 
+__all__ = [
+    "BadInput",
+    "CenoteError",
+    "CheatingDetected",
+    "Frame",
+    "InternalError",
+    "NetworkError",
+    "PeerReported",
+    "Stopped",
+    "UsageError",
+    "__version__",
+    "limit_memory",
+    "main",
+    "party_number",
+    "pass_on",
+    "plan_query",
+    "run_party",
+    "run_query",
+    "started_by",
+]
+
 __version__: str
 
 class CenoteError(Exception):
