@@ -145,6 +145,24 @@ def test_data_of_others_stays_there(tmp_path: Path) -> None:
         first.query(SQL, people=people(given=False), loans=loans(given=False))
 
 
+def test_what_is_inferred_is_not_told_to_others(tmp_path: Path) -> None:
+    first, _ = parties(tmp_path, 2)
+    inferred = cenote.table(pa.table({"id": [1], "region": ["north"]}), party=0, unique="id")
+    with pytest.raises(cenote.UsageError, match=r"state columns and max_rows of table people: .*'char\(8\) not null'"):
+        first.query(SQL, people=inferred, loans=loans(given=False))
+
+
+def test_options_that_differ_are_named(tmp_path: Path) -> None:
+    first, second = parties(tmp_path, 2)
+    answers = together(
+        lambda: first.query(SQL, people=people(given=True), loans=loans(given=False), min_group=3),
+        lambda: second.query(SQL, people=people(given=False), loans=loans(given=True)),
+    )
+    for error in answers:
+        assert isinstance(error, cenote.UsageError)
+        assert "groups of 3 or more" in str(error)
+
+
 def test_job_files_are_run(tmp_path: Path) -> None:
     every = parties(tmp_path, 2)
     jobs = []

@@ -71,7 +71,7 @@ def test_csv_files_have_their_types_stated(tmp_path: Path) -> None:
     assert list(cenote.query(SQL, people=people, loans=cenote.table(loans(), party=1))) == ANSWER
     counted = cenote.table(path, party=0, columns=columns)
     assert counted.declared["max_rows"] == 4
-    with pytest.raises(cenote.BadInput, match="is not a valid Parquet file"):
+    with pytest.raises(cenote.UsageError, match="state the types of the columns of people"):
         cenote.table(path, party=0)
 
 
@@ -107,6 +107,22 @@ def test_sums_of_whole_numbers_are_numbers_in_pandas() -> None:
     frame = cenote.query("SELECT SUM(x) AS total FROM t", t=table).to_pandas()
     assert frame["total"].dtype == "int64"
     assert frame["total"].tolist() == [6]
+
+
+def test_columns_may_have_one_name() -> None:
+    t = cenote.table(pa.table({"id": [1, 2], "x": [5, None]}), party=0, unique="id")
+    u = cenote.table(pa.table({"id": [2, 3]}), party=1, unique="id")
+    answer = cenote.query("SELECT * FROM t JOIN u ON t.id = u.id", t=t, u=u)
+    assert answer.columns == ["id", "x", "id"]
+    assert list(answer) == [(2, None, 2)]
+    assert answer.to_pandas().iloc[0, 0] == 2
+
+
+def test_whole_numbers_stay_exact_in_pandas() -> None:
+    table = pa.table({"x": pa.array([2**53 + 1, None], pa.int64()), "y": pa.array([2**64 - 1, 0], pa.uint64())})
+    frame = cenote.query("SELECT x, y FROM t ORDER BY y", t=cenote.table(table, party=0)).to_pandas()
+    assert frame["x"].dropna().tolist() == [2**53 + 1]
+    assert frame["y"].tolist() == [0, 2**64 - 1]
 
 
 def test_all_types_go_there_and_back() -> None:

@@ -102,6 +102,64 @@ def test_an_interrupt_ends_a_run_within_a_second() -> None:
     assert running.returncode == 0
 
 
+def test_an_interrupt_ends_no_other_query() -> None:
+    text = """
+        import threading
+        answers = []
+        other = threading.Thread(target=lambda: answers.append(len(cenote.query(sql, a=a, b=b, **options))))
+        other.start()
+        class Enough(Exception):
+            pass
+        def refuse(done, total):
+            raise Enough
+        for _ in range(3):
+            try:
+                cenote.query(sql, a=a, b=b, progress=refuse, **options)
+            except Enough:
+                pass
+        other.join()
+        print(answers, list(cenote.query("SELECT COUNT(*) FROM a", a=a)))
+    """
+    done = subprocess.run(program(text), capture_output=True, text=True, check=False)
+    assert done.stdout == "[200000] [(100000,)]\n", done.stderr
+
+
+def test_an_interrupt_ends_planning() -> None:
+    text = """
+        import signal, threading, time
+        big = {"x": "u64 not null", "y": "char(30)"}
+        a, b = (cenote.declared(party=party, columns=big, max_rows=3_000_000) for party in (0, 1))
+        threading.Timer(0.3, signal.raise_signal, (signal.SIGINT,)).start()
+        cenote.limit_memory(1_000_000)
+        start = time.monotonic()
+        try:
+            cenote.plan("SELECT y, COUNT(*) FROM (SELECT * FROM a UNION ALL SELECT * FROM b) GROUP BY y",
+                        a=a, b=b, protocol="three", secret_only=True)
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic() - start)
+        import os
+        os._exit(0)
+    """
+    done = subprocess.run(program(text), capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr
+    word, seconds = done.stdout.split()
+    assert word == "interrupted"
+    assert float(seconds) < 1.3
+
+
+def test_no_table_is_left_behind(tmp_path: Path) -> None:
+    text = """
+        cenote.query(sql, a=a, b=b, progress=lambda done, total: print("running", flush=True), **options)
+    """
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(program(text), stdout=subprocess.PIPE, text=True, env=environment) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "running\n"
+        running.kill()
+    left = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert left == ["cenote-call.toml"]
+
+
 def test_a_parent_that_is_killed_leaves_no_processes() -> None:
     text = """
         cenote.query(sql, a=a, b=b, progress=lambda done, total: print("running", flush=True), **options)

@@ -123,6 +123,40 @@ def test_declarations_that_are_wrong_are_refused() -> None:
         cenote.table(twice, party=0)
 
 
+def test_what_others_say_of_data_is_not_passed_on() -> None:
+    with pytest.raises(cenote.BadInput, match="cannot be given as Arrow") as raised:
+        cenote.table(pd.DataFrame({"ssn": [1, "078-05-1120"]}), party=0)
+    assert "078" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+def test_numbers_of_fewer_digits_are_taken_by_those() -> None:
+    table = pa.table({"x": pa.array([0.1, 2.5], pa.float32())})
+    answer = cenote.query("SELECT x FROM t", t=cenote.table(table, party=0, columns={"x": "decimal(9,2)"}))
+    assert sorted(answer) == [(Decimal("0.10"),), (Decimal("2.50"),)]
+    assert cenote.table(pa.table({"x": [float(2**53)]}), party=0).left_out
+
+
+def test_an_index_of_pandas_is_no_column() -> None:
+    frame = pd.DataFrame({"v": [1, 2, 3, 4]})
+    table = cenote.table(frame[frame.v.isin([1, 2, 4])], party=0)
+    assert list(table.declared["columns"]) == ["v"]
+    assert "reset_index" in table.left_out["__index_level_0__"]
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [{"min_group": 2.9}, {"security": 40.5}, {"to": [None]}, {"max_rows": np.array([1, 2])}, {"max_join_rows": {1}}],
+)
+def test_numbers_that_are_none_are_refused(stated: dict[str, Any]) -> None:
+    table = cenote.table(pa.table({"x": [1]}), party=0)
+    with pytest.raises(cenote.UsageError, match=next(iter(stated))):
+        cenote.query("SELECT x FROM t", t=table, **stated)
+    with pytest.raises(cenote.UsageError, match="party"):
+        cenote.query("SELECT x FROM t", t=cenote.table(pa.table({"x": [1]}), party=0.5))  # type: ignore[arg-type]
+    assert list(cenote.query("SELECT x FROM t", t=table, secret_only=np.True_, security=np.int64(40))) == [(1,)]  # type: ignore[arg-type]
+
+
 def test_promises_are_declared_and_checked() -> None:
     table = cenote.table(
         pa.table({"id": [1, 1], "kind": ["a", "b"]}),

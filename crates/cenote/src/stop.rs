@@ -3,6 +3,8 @@
 //! A process has one operator. Whoever handles its signals calls [`request`]: every session that runs then is interrupted
 //! in whatever it waits for, tells its peers why, and fails with [`Error::Stopped`].
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cenote_session::Connections;
@@ -12,15 +14,35 @@ use crate::{Error, Kind, Result};
 struct State {
     /// The operator's word, once given.
     word: Option<String>,
+    /// The words that were given to some scopes only.
+    of_scopes: BTreeMap<u64, String>,
     /// Whether anything was begun that ends by itself at that word.
     begun: bool,
     next: u64,
-    /// What to do then, by session.
-    actions: Vec<(u64, Box<dyn Fn() + Send>)>,
+    /// What to do then, by session and its scope.
+    actions: Vec<Action>,
+}
+
+struct Action {
+    session: u64,
+    scope: u64,
+    run: Box<dyn Fn() + Send>,
+}
+
+impl State {
+    fn word_of(&self, scope: u64) -> Option<&String> {
+        self.word.as_ref().or_else(|| self.of_scopes.get(&scope))
+    }
+}
+
+thread_local! {
+    /// The scope of what this thread begins; 0 is none.
+    static SCOPE: Cell<u64> = const { Cell::new(0) };
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
     word: None,
+    of_scopes: BTreeMap::new(),
     begun: false,
     next: 0,
     actions: Vec::new(),
@@ -37,29 +59,61 @@ fn state() -> MutexGuard<'static, State> {
 pub fn request(word: &str) -> bool {
     let mut state = state();
     state.word.get_or_insert_with(|| word.to_owned());
-    state.actions.iter().for_each(|(_, action)| action());
+    state.actions.iter().for_each(|action| (action.run)());
     state.begun
 }
 
-/// Takes the operator's word back once all that it ended has ended, in a process that goes on to other things: an interpreter, say.
-///
-/// False if something has not ended: then the word stays.
-pub fn forget() -> bool {
-    let mut state = state();
-    let ended = state.actions.is_empty();
-    if ended {
-        (state.word, state.begun) = (None, false);
+/// Some of what a process runs, which can be ended without the rest: one call among others in an interpreter, say.
+pub struct Scope(u64);
+
+impl Scope {
+    /// A new one.
+    #[allow(clippy::new_without_default, reason = "each is another")]
+    pub fn new() -> Self {
+        let mut state = state();
+        state.next += 1;
+        Scope(state.next)
     }
-    ended
+
+    /// Does `work`, whose sessions, if this thread begins them, belong to this scope.
+    pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = SCOPE.replace(self.0);
+        let done = work();
+        SCOPE.set(before);
+        done
+    }
+
+    /// Ends all sessions of this scope in order, also those that are yet to begin, as [`request`] does those of the process. False if none is running.
+    pub fn stop(&self, word: &str) -> bool {
+        let mut state = state();
+        state.of_scopes.entry(self.0).or_insert_with(|| word.to_owned());
+        let mut own = state
+            .actions
+            .iter()
+            .filter(|action| action.scope == self.0)
+            .peekable();
+        let runs = own.peek().is_some();
+        own.for_each(|action| (action.run)());
+        runs
+    }
 }
 
-/// What the operator did, if anything.
+impl Drop for Scope {
+    fn drop(&mut self) {
+        state().of_scopes.remove(&self.0);
+    }
+}
+
+/// What the operator did, if anything, to what this thread runs.
 pub(crate) fn word() -> Option<String> {
-    state().word.clone()
+    state().word_of(SCOPE.get()).cloned()
 }
 
 /// What is to end at the operator's word, until it is dropped.
-pub(crate) struct Session(u64);
+pub(crate) struct Session {
+    number: u64,
+    scope: u64,
+}
 
 impl Session {
     /// Runs `work`, in which what is given to the session ends at the operator's word. The failure is then
@@ -67,7 +121,10 @@ impl Session {
     pub(crate) fn run<T>(what: &str, work: impl FnOnce(&Session) -> Result<T>) -> Result<T> {
         let mut known = state();
         known.next += 1;
-        let session = Session(known.next);
+        let session = Session {
+            number: known.next,
+            scope: SCOPE.get(),
+        };
         drop(known);
         work(&session).map_err(|error| match (word(), error.kind()) {
             (None, _) | (_, Kind::Cheating | Kind::Reported) => error,
@@ -82,10 +139,14 @@ impl Session {
     pub(crate) fn then(&self, action: impl Fn() + Send + 'static) {
         let mut state = state();
         state.begun = true;
-        if state.word.is_some() {
+        if state.word_of(self.scope).is_some() {
             action();
         }
-        state.actions.push((self.0, Box::new(action)));
+        state.actions.push(Action {
+            session: self.number,
+            scope: self.scope,
+            run: Box::new(action),
+        });
     }
 
     /// Interrupts what uses `connections` when the operator says so.
@@ -101,6 +162,6 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        state().actions.retain(|(session, _)| *session != self.0);
+        state().actions.retain(|action| action.session != self.number);
     }
 }

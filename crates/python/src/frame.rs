@@ -1,5 +1,7 @@
 //! Tables in the clear, as the interpreter holds them.
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use pyo3_arrow::PyRecordBatchReader;
 use pyo3_arrow::input::AnyRecordBatch;
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::arrow::{batch_of, schema_of};
 use crate::error::{BadInput, InternalError, UsageError};
@@ -204,27 +207,49 @@ fn declared(columns: Vec<(String, String)>) -> PyResult<Vec<Field>> {
     columns.into_iter().map(field).collect()
 }
 
-/// Writes each of these tables to a new Parquet file that another process reads at once, side by side.
-#[pyfunction]
-pub(crate) fn pass_on(py: Python<'_>, tables: Vec<(Bound<'_, Frame>, PathBuf)>) -> PyResult<()> {
-    let tables: Vec<(Arc<Table>, PathBuf)> = tables
-        .into_iter()
-        .map(|(frame, path)| (Arc::clone(&frame.get().table), path))
-        .collect();
-    let written = py.detach(|| {
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = tables
-                .iter()
-                .map(|(table, path)| scope.spawn(move || cenote_tables::pass_on(path, table)))
-                .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().map_err(|_| "writing a table panicked".to_owned()))
-                .collect::<Result<Vec<_>, String>>()
-        })
-    });
-    for written in written.map_err(InternalError::new_err)? {
-        written.map_err(|error| InternalError::new_err(error.to_string()))?;
+/// Tables on their way to processes of parties, in files that are only in memory and have no name: whatever becomes of this process, none is left behind.
+#[pyclass(frozen, module = "cenote._cenote")]
+pub(crate) struct Passed(Vec<File>);
+
+#[pymethods]
+impl Passed {
+    /// Passes these tables on, side by side.
+    #[new]
+    fn new(py: Python<'_>, frames: Vec<Bound<'_, Frame>>) -> PyResult<Self> {
+        let tables: Vec<Arc<Table>> = frames
+            .iter()
+            .map(|frame| Arc::clone(&frame.get().table))
+            .collect();
+        let written = py.detach(|| {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = tables
+                    .iter()
+                    .map(|table| scope.spawn(|| written(table)))
+                    .collect();
+                let lost = |_| Err(std::io::Error::other("its thread panicked"));
+                threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or_else(lost))
+                    .collect::<std::io::Result<Vec<File>>>()
+            })
+        });
+        written
+            .map(Passed)
+            .map_err(|error| InternalError::new_err(format!("a table cannot be passed on: {error}")))
     }
-    Ok(())
+
+    /// The paths by which processes of this user find them, as long as this object is there.
+    #[getter]
+    fn paths(&self) -> Vec<String> {
+        let process = std::process::id();
+        let path = |file: &File| format!("/proc/{process}/fd/{}", file.as_raw_fd());
+        self.0.iter().map(path).collect()
+    }
+}
+
+/// A file in memory that has the table.
+fn written(table: &Table) -> std::io::Result<File> {
+    let file = File::from(memfd_create("cenote table", MemfdFlags::CLOEXEC)?);
+    cenote_tables::pass_on(&file, table)?;
+    Ok(file)
 }

@@ -12,10 +12,10 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use cenote_tables::{
-    Builder, Field, Inferred, MAX_DIGITS, Place, Problem, Table, Type, chars, parse, ten_to,
+    Builder, Field, INDEX, Inferred, MAX_DIGITS, Place, Problem, Table, Type, chars, is_index, parse, ten_to,
 };
 
-/// Numbers up to this many are exact as floating-point numbers.
+/// Whole numbers below this are exact as floating-point numbers, and no others are rounded to them.
 const EXACT: f64 = (1u64 << 53) as f64;
 
 const MICROSECONDS_OF_A_DAY: i128 = 86_400_000_000;
@@ -58,6 +58,10 @@ pub(crate) fn table_of(
         }
         None => {
             for (place, column) in schema.fields().iter().enumerate() {
+                if is_index(column.name()) {
+                    left_out.push((column.name().clone(), INDEX.into()));
+                    continue;
+                }
                 let arrays: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(place)).collect();
                 place_of(schema, column.name())?;
                 match inferred(column.data_type(), &arrays) {
@@ -188,7 +192,7 @@ fn inferred(kind: &DataType, arrays: &[&ArrayRef]) -> Result<Type, String> {
 }
 
 fn is_whole(value: f64) -> bool {
-    value.fract() == 0.0 && value.abs() <= EXACT
+    value.fract() == 0.0 && value.abs() < EXACT
 }
 
 /// Whether any value is missing. NaN is no number, and counts as missing.
@@ -202,14 +206,22 @@ fn floats(array: &ArrayRef) -> Box<dyn Iterator<Item = Option<f64>> + '_> {
     fn number(value: Option<f64>) -> Option<f64> {
         value.filter(|value| !value.is_nan())
     }
+    // By the fewest digits that tell it from its neighbours, of which there are fewer than of f64.
+    fn single(value: f32) -> f64 {
+        value.to_string().parse().unwrap_or(f64::NAN)
+    }
     match array.data_type() {
         DataType::Float16 => {
             let array = array.as_primitive::<Float16Type>();
-            Box::new(array.iter().map(|value| number(value.map(f64::from))))
+            Box::new(
+                array
+                    .iter()
+                    .map(|value| number(value.map(|value| single(value.into())))),
+            )
         }
         DataType::Float32 => {
             let array = array.as_primitive::<Float32Type>();
-            Box::new(array.iter().map(|value| number(value.map(f64::from))))
+            Box::new(array.iter().map(|value| number(value.map(single))))
         }
         DataType::Float64 => Box::new(array.as_primitive::<Float64Type>().iter().map(number)),
         _ => Box::new(std::iter::empty()),

@@ -19,7 +19,7 @@ mod _cenote {
         UsageError,
     };
     #[pymodule_export]
-    use super::frame::{Frame, pass_on};
+    use super::frame::{Frame, Passed};
     #[pymodule_export]
     use super::query::{party_number, plan_query, run_party, run_query};
     #[pymodule_export]

@@ -105,6 +105,9 @@ fn answer_of(report: &QueryReport, file: Option<&Path>) -> Result<Option<Frame>>
     let rows = usize::try_from(answered.row_count).unwrap_or(usize::MAX);
     let table = match (&answered.rows, file) {
         (Some(told), _) => table_of(fields, told)?,
+        (None, Some(file)) if file.extension().is_some_and(|end| end == "parquet") => {
+            cenote_tables::read_in_order(file, &fields, rows)?
+        }
         (None, Some(file)) => cenote_tables::read(file, &fields, rows)?,
         (None, None) => return Ok(None),
     };

@@ -1,11 +1,12 @@
 //! Work that takes long: on a thread of its own, while the interpreter does other things, hears how far it is, and may be interrupted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use cenote::{OnWait, Result, stop};
+use cenote::stop::Scope;
+use cenote::{OnWait, Result};
 use pyo3::prelude::*;
 
 use crate::error::{InternalError, UsageError, raised};
@@ -65,7 +66,7 @@ impl<T: Send + 'static> Teller<T> {
 /// `"waiting"`, a text, and nothing.
 ///
 /// # Errors
-/// The exception of its failure; an interrupt from the keyboard, or what `listener` raises, after which all that runs has ended in order; that this process was
+/// The exception of its failure; an interrupt from the keyboard, or what `listener` raises, after which the parties have ended in order; that this process was
 /// forked off the one that loaded the module.
 pub(crate) fn wait_for<T: Send + 'static>(
     py: Python<'_>,
@@ -82,11 +83,14 @@ pub(crate) fn wait_for<T: Send + 'static>(
         ));
     }
     let (sender, mut events) = channel();
+    // The call holds it as long as the work does, so that what begins late ends as well.
+    let scope = Arc::new(Scope::new());
+    let of_work = Arc::clone(&scope);
     std::thread::Builder::new()
         .name("cenote".into())
         .spawn(move || {
             let teller = Teller(sender);
-            let ended = catch_unwind(AssertUnwindSafe(|| work(&teller)));
+            let ended = catch_unwind(AssertUnwindSafe(|| of_work.run(|| work(&teller))));
             let _ = teller.0.send(Event::Ended(ended.ok()));
         })
         .map_err(|error| InternalError::new_err(format!("no thread can be started: {error}")))?;
@@ -94,7 +98,7 @@ pub(crate) fn wait_for<T: Send + 'static>(
         let waiting = &mut events;
         match py.detach(move || waiting.recv_timeout(GLANCE)) {
             Ok(Event::Told(told)) => {
-                hear(listener, told).map_err(|error| ended_by(py, &mut events, error))?
+                hear(listener, told).map_err(|error| ended_by(py, &scope, &mut events, error))?;
             }
             Ok(Event::Ended(Some(result))) => return result.map_err(|error| raised(&error)),
             Ok(Event::Ended(None)) | Err(RecvTimeoutError::Disconnected) => {
@@ -105,7 +109,7 @@ pub(crate) fn wait_for<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {}
         }
         py.check_signals()
-            .map_err(|error| ended_by(py, &mut events, error))?;
+            .map_err(|error| ended_by(py, &scope, &mut events, error))?;
     }
 }
 
@@ -120,11 +124,11 @@ fn hear(listener: Option<&Bound<'_, PyAny>>, told: Told) -> PyResult<()> {
     .map(|_| ())
 }
 
-/// Ends the work in order, and gives what ended it.
-fn ended_by<T: Send>(py: Python<'_>, events: &mut Receiver<Event<T>>, error: PyErr) -> PyErr {
-    stop::request("it was interrupted");
-    // The parties take their time to end in order, which is bounded.
-    py.detach(move || while let Ok(Event::Told(_)) = events.recv() {});
-    stop::forget();
+/// Ends the work, and no other, in order, and gives what ended it. If no party runs yet, nobody waits for the plan that is being made: it is given up when it is done.
+fn ended_by<T: Send>(py: Python<'_>, scope: &Scope, events: &mut Receiver<Event<T>>, error: PyErr) -> PyErr {
+    if scope.stop("it was interrupted") {
+        // The parties take their time to end in order, which is bounded.
+        py.detach(move || while let Ok(Event::Told(_)) = events.recv() {});
+    }
     error
 }

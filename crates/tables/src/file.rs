@@ -114,22 +114,26 @@ pub fn write(path: &Path, table: &Table) -> Result<usize, Error> {
     write().map_err(|fault: Fault| fault.of(path))
 }
 
-/// Writes a table, which holds what its fields allow, to a new Parquet file at `path` that another process of this machine reads at once: not compressed, and
-/// nobody waits for the disk. On Unix only the owner may read it.
+/// Writes a table, which holds what its fields allow, to `file` as Parquet that another process of this machine reads at once: not compressed, and nobody waits
+/// for the disk.
 ///
 /// # Errors
-/// The file cannot be written, or there is one.
-pub fn pass_on(path: &Path, table: &Table) -> Result<(), Error> {
-    let write = || {
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut target = BufWriter::new(options.open(path).map_err(Problem::Unwritable)?);
-        parquet::write(table, Purpose::Passing, &mut target)?;
-        Ok(target.flush().map_err(Problem::Unwritable)?)
-    };
-    write().map_err(|fault: Fault| fault.of(path))
+/// The file cannot be written.
+pub fn pass_on(file: &File, table: &Table) -> io::Result<()> {
+    let mut target = BufWriter::new(file);
+    match parquet::write(table, Purpose::Passing, &mut target) {
+        Ok(()) => target.flush(),
+        Err(fault) => Err(io::Error::other(fault.problem)),
+    }
+}
+
+/// Reads a Parquet file at `path` that has exactly these columns, in this order, whatever their names are.
+///
+/// # Errors
+/// As [`read`]; that it has another number of columns.
+pub fn read_in_order(path: &Path, fields: &[Field], max_rows: usize) -> Result<Table, Error> {
+    let read = || parquet::read_in_order(&open(path)?, fields, max_rows);
+    read().map_err(|fault: Fault| fault.of(path))
 }
 
 /// Opens a file that is one. Pipes are turned away unopened: opening one would wait for its writer.

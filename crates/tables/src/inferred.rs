@@ -31,6 +31,17 @@ pub fn chars(longest: usize) -> Result<Type, String> {
     }
 }
 
+/// Why a column that pandas has added is none of the table.
+pub const INDEX: &str = "it is the index of a data frame of pandas, whose reset_index() makes it a column";
+
+/// Whether pandas has given a column this name, to keep an index that has none.
+pub fn is_index(name: &str) -> bool {
+    let number = name
+        .strip_prefix("__index_level_")
+        .and_then(|rest| rest.strip_suffix("__"));
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Reads all columns of the Parquet file at `path` that there are types for, of at most `max_rows` rows. Floating-point numbers are read if they are whole.
 ///
 /// # Errors
@@ -41,6 +52,10 @@ pub fn read_parquet(path: &Path, max_rows: usize) -> Result<Inferred, Error> {
     let (mut fields, mut columns, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     let mut rows = 0;
     for (name, kind) in parquet::columns(&file).map_err(of)? {
+        if is_index(&name) {
+            left_out.push((name, INDEX.into()));
+            continue;
+        }
         let kind = match kind {
             Ok(kind) => kind,
             Err(held) => {

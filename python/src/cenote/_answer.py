@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -75,15 +76,26 @@ class Answer:
     def to_pandas(self) -> pandas.DataFrame:
         """Give it as a data frame of pandas, which must be installed, and pyarrow with it.
 
-        Decimals without places, which sums of whole numbers are, become ``int64`` where they fit, or ``Int64`` if
-        some are null. Other decimals stay exact: objects of ``decimal.Decimal``.
+        All values stay exact. Whole numbers are ``int64`` and the like, or ``Int64`` and the like where some are
+        null. Decimals without places, which sums of whole numbers are, become whole numbers where they fit. Other
+        decimals are objects of ``decimal.Decimal``.
         """
-        frame = self.to_arrow().to_pandas()
-        for name, kind in self.types.items():
-            if kind.startswith("decimal(") and kind.endswith(",0)"):
-                numbers = [int(number) for number in frame[name].dropna()]
-                if all(-(1 << 63) <= number < 1 << 63 for number in numbers):
-                    frame[name] = frame[name].astype("Int64" if frame[name].hasnans else "int64")
+        import pandas
+        import pyarrow
+
+        nullable = {
+            getattr(pyarrow, name.lower())(): getattr(pandas, f"{name}Dtype")()
+            for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+        }
+        nullable[pyarrow.bool_()] = pandas.BooleanDtype()
+        series = []
+        for column in self.to_arrow().columns:
+            if pyarrow.types.is_decimal(column.type) and column.type.scale == 0:
+                with contextlib.suppress(pyarrow.ArrowInvalid):
+                    column = column.cast(pyarrow.int64())
+            series.append(column.to_pandas(types_mapper=nullable.get if column.null_count else None))
+        frame = pandas.concat(series, axis=1)
+        frame.columns = self.columns
         return frame
 
     def to_polars(self) -> polars.DataFrame:

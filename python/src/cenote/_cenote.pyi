@@ -12,6 +12,7 @@ __all__ = [
     "Frame",
     "InternalError",
     "NetworkError",
+    "Passed",
     "PeerReported",
     "Stopped",
     "UsageError",
@@ -19,7 +20,6 @@ __all__ = [
     "limit_memory",
     "main",
     "party_number",
-    "pass_on",
     "plan_query",
     "run_party",
     "run_query",
@@ -71,10 +71,15 @@ class Frame:
     def row(self, row: int) -> tuple[Any, ...]: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+@final
+class Passed:
+    def __new__(cls, frames: Sequence[Frame]) -> Passed: ...
+    @property
+    def paths(self) -> list[str]: ...
+
 def main(args: Sequence[str]) -> int: ...
 def started_by(program: Sequence[str]) -> None: ...
 def limit_memory(bytes: int) -> None: ...
-def pass_on(tables: Sequence[tuple[Frame, Path]]) -> None: ...
 def run_query(
     job: Path,
     answer: Path,

@@ -19,10 +19,10 @@ sys.exit(module.main(["cenote", *sys.argv[1:]]))
 
 def register() -> None:
     """Say how a process of the command is started: by the interpreter that runs this."""
-    if not sys.executable:
+    if not sys.executable or getattr(sys, "frozen", False):
         raise _cenote.UsageError(
-            "this interpreter does not know its own file (sys.executable), so parties cannot be started: "
-            "run it as a program of its own"
+            "sys.executable is no interpreter here, as in programs that are packed into one file, so parties cannot be "
+            "started: run the program with python"
         )
     _cenote.started_by([sys.executable, "-I", "-S", "-c", _CODE])
 

@@ -81,8 +81,9 @@ class Party:
         ----------
         sql, tables, protocol, security, to, min_group, max_rows, max_join_rows, secret_only, progress, **named
             As for :func:`cenote.query`, and the same at all parties. This party's tables have data
-            (:func:`cenote.table`), the others' are declared (:func:`cenote.declared`). State the columns and
-            ``max_rows`` of your own tables: what is inferred from data may differ from what the others state.
+            (:func:`cenote.table`) with ``columns`` and ``max_rows`` stated, since what is inferred from data would be
+            told to the others. Their tables are declared (:func:`cenote.declared`). Tables come in the same order at
+            all parties.
 
         Returns
         -------
@@ -99,7 +100,15 @@ class Party:
         settings = settings_of(protocol, security, max_join_rows, secret_only)
         known = {**(tables or {}), **named}
         for name, table in known.items():
-            if isinstance(table, Table) and table.party != self._number and table._has_data():
+            if not isinstance(table, Table):
+                continue
+            if table.party == self._number and not table._is_stated:
+                raise UsageError(
+                    f"state columns and max_rows of table {name}: what is inferred would be told to the others. "
+                    f"From this data it would be columns={table.declared['columns']}, "
+                    f"max_rows={table.declared['max_rows']}"
+                )
+            if table.party != self._number and table._has_data():
                 raise UsageError(
                     f"table {name} is of party {table.party}, and this is party {self._number}: its data stays there. "
                     f"Write {name}=cenote.declared(party={table.party}, …)"
@@ -110,8 +119,10 @@ class Party:
             answer = {"to": to, "max_rows": max_rows, "min_group": min_group, "file": str(file)}
 
             def run(known: Mapping[str, Table]) -> Answer | None:
-                job = _job.write(folder, sql, known, settings, answer, owners=(self._number,))
-                return self._run(job, file, progress)
+                job, passed = _job.write(folder, sql, known, settings, answer, owners=(self._number,))
+                answered = self._run(job, file, progress)
+                del passed
+                return answered
 
             return with_advice(sql, known, run)
 

@@ -87,7 +87,7 @@ def query(
     NetworkError, CheatingDetected, PeerReported
         Parties lost each other, or one was caught cheating.
     KeyboardInterrupt
-        After all parties have ended in order.
+        After the parties of this query have ended in order.
 
     Examples
     --------
@@ -110,9 +110,10 @@ def query(
         answer = {"to": to, "max_rows": max_rows, "min_group": min_group, "file": str(file)}
 
         def run(known: Mapping[str, Table]) -> Answer:
-            job = _job.write(folder, sql, known, settings, answer, owners=range(256))
+            job, passed = _job.write(folder, sql, known, settings, answer, owners=range(256))
             with Bar("running", progress) as bar:
                 frame, report = _cenote.run_query(job, file, timeout, phase_timeout, bar.listener)
+            del passed
             if frame is None:
                 raise UsageError("the answer is for no party of this machine")
             return Answer(frame, json.loads(report))
@@ -166,7 +167,7 @@ def plan(
         answer = {"to": to, "max_rows": max_rows, "min_group": min_group}
 
         def run(known: Mapping[str, Table]) -> Plan:
-            job = _job.write(folder, sql, known, settings, answer, owners=())
+            job, _ = _job.write(folder, sql, known, settings, answer, owners=())
             with Bar("planning", progress) as bar:
                 report, shown = _cenote.plan_query(job, link, timeout, bar.listener)
             return Plan(json.loads(report), shown)

@@ -33,6 +33,7 @@ class Table:
         promises: Mapping[str, Any],
         frame: _cenote.Frame | None = None,
         path: Path | None = None,
+        is_stated: bool = True,
     ) -> None:
         self._party = party
         self._columns = dict(columns)
@@ -40,6 +41,7 @@ class Table:
         self._promises = {name: promise for name, promise in promises.items() if promise}
         self._frame = frame
         self._path = path
+        self._is_stated = is_stated
 
     @property
     def party(self) -> int:
@@ -139,15 +141,30 @@ def table(
     """
     frame: _cenote.Frame | None
     path = None
+    is_stated = columns is not None and max_rows is not None
     if isinstance(data, (str, os.PathLike)):
-        path = Path(data).absolute()
+        path = Path(data).expanduser().absolute()
+        if columns is None and path.suffix.lower() in (".csv", ".gz", ".txt"):
+            raise UsageError(
+                f"state the types of the columns of {path.name}, which a CSV file does not have: "
+                'columns={"id": "u64 not null", …}'
+            )
         if columns is None:
             frame = _cenote.Frame.of_parquet(path)
         else:
             frame = None if max_rows is not None else _cenote.Frame.read(path, list(columns.items()), _MAX_ROWS)
     elif hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
         stated = None if columns is None else list(columns.items())
-        frame = _cenote.Frame.from_arrow(data, stated, f"of party {party}")
+        try:
+            frame = _cenote.Frame.from_arrow(data, stated, f"of party {party}")
+        except _cenote.CenoteError:
+            raise
+        except Exception as error:
+            # What others say of data may quote it.
+            raise _cenote.BadInput(
+                f"the {type(data).__name__} of party {party} cannot be given as Arrow ({type(error).__name__}): "
+                "give a data frame whose columns have one type each"
+            ) from None
     else:
         raise UsageError(
             f"a {type(data).__name__} is no table: give a data frame of pandas or polars, a table of pyarrow, "
@@ -168,6 +185,7 @@ def table(
         promises=_promises(unique, at_most, distinct, below, values, same_rows_as),
         frame=frame,
         path=path,
+        is_stated=is_stated,
     )
 
 
@@ -217,6 +235,8 @@ def _promises(
         "at_most": dict(at_most or {}),
         "distinct": dict(distinct or {}),
         "below": dict(below or {}),
-        "values": {column: list(listed) for column, listed in (values or {}).items()},
+        "values": {
+            column: [listed] if isinstance(listed, str) else list(listed) for column, listed in (values or {}).items()
+        },
         "same_rows_as": same_rows_as,
     }

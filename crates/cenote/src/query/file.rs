@@ -305,19 +305,19 @@ impl QueryJob {
             terms.push((format!("table {number}"), short(&told)));
         }
         let Answer { to, count, min_group } = schema.answer;
-        if let Some(most) = schema.max_join_rows {
-            terms.push(("max_join_rows".into(), most.to_string()));
-        }
-        if schema.secret_only {
-            terms.push(("secret_only".into(), "true".into()));
-        }
-        terms.push((
-            "plan".into(),
-            hex::encode(Sha256::digest(self.query.explained().tree())),
-        ));
+        let most = schema
+            .max_join_rows
+            .map_or("not stated".into(), |most| most.to_string());
+        terms.push(("max_join_rows".into(), most));
+        terms.push(("secret_only".into(), schema.secret_only.to_string()));
         terms.push((
             "answer".into(),
             format!("to {to}, {count:?}, groups of {min_group} or more"),
+        ));
+        // Last, since it follows from what people have stated.
+        terms.push((
+            "plan".into(),
+            hex::encode(Sha256::digest(self.query.explained().tree())),
         ));
         terms
     }

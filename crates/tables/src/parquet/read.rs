@@ -36,8 +36,27 @@ const PAGE: &str = "a page";
 const JULIAN_1970: i128 = 2_440_588;
 const NANOS_A_DAY: i128 = 86_400_000_000_000;
 
-/// Reads these columns.
+/// Reads these columns, which are found by their names.
 pub(crate) fn read(file: &File, fields: &[Field], max_rows: usize) -> Result<Table, Fault> {
+    read_at(file, fields, max_rows, |names| find(names, fields))
+}
+
+/// Reads these columns, which are all that there are, in this order.
+pub(crate) fn read_in_order(file: &File, fields: &[Field], max_rows: usize) -> Result<Table, Fault> {
+    read_at(file, fields, max_rows, |names| {
+        match names.len() == fields.len() {
+            true => Ok((0..fields.len()).collect()),
+            false => Err(Problem::Damaged(FOOTER)),
+        }
+    })
+}
+
+fn read_at(
+    file: &File,
+    fields: &[Field],
+    max_rows: usize,
+    places: impl FnOnce(&[String]) -> Result<Vec<usize>, Problem>,
+) -> Result<Table, Fault> {
     let footer = footer(file)?;
     let schema = footer.file_metadata().schema_descr();
     let names: Vec<String> = schema
@@ -47,7 +66,7 @@ pub(crate) fn read(file: &File, fields: &[Field], max_rows: usize) -> Result<Tab
         .map(|field| field.name().to_owned())
         .collect();
     let mut leaves = Vec::with_capacity(fields.len());
-    for (field, place) in fields.iter().zip(find(&names, fields)?) {
+    for (field, place) in fields.iter().zip(places(&names)?) {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
         let leaf = leaf.ok_or(Problem::Damaged(FOOTER))?;
         let at = |problem| Fault::at_column(&names[place], problem);

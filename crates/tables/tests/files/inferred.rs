@@ -1,6 +1,8 @@
 //! Tables whose columns nobody declares, and columns that are made by hand.
 
-use cenote_tables::{Builder, Table, Values, pass_on, read_parquet, write};
+use std::fs::File;
+
+use cenote_tables::{Builder, Table, Values, pass_on, read, read_in_order, read_parquet, write};
 
 use crate::{Folder, cells, field, fields};
 
@@ -29,7 +31,7 @@ fn columns_of_parquet_files_get_types_that_fit() {
     for (name, passed) in [("kept.parquet", false), ("passed.parquet", true)] {
         let path = folder.path(name);
         match passed {
-            true => pass_on(&path, &table()).unwrap(),
+            true => pass_on(&File::create(&path).unwrap(), &table()).unwrap(),
             false => assert_eq!(write(&path, &table()).unwrap(), 0),
         }
         let inferred = read_parquet(&path, 3).unwrap();
@@ -43,26 +45,32 @@ fn columns_of_parquet_files_get_types_that_fit() {
 }
 
 #[test]
-fn what_is_passed_on_takes_no_file_s_place() {
+fn columns_are_read_in_their_order_whatever_their_names_are() {
     let folder = Folder::new();
-    let path = folder.file("there.parquet", "something");
-    assert!(
-        pass_on(&path, &table())
-            .unwrap_err()
-            .to_string()
-            .contains("cannot be written")
-    );
-    assert_eq!(std::fs::read(&path).unwrap(), b"something");
-    let path = folder.path("new.parquet");
-    pass_on(&path, &table()).unwrap();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        assert_eq!(
-            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
-    }
+    let mut table = table();
+    table
+        .fields
+        .iter_mut()
+        .for_each(|field| field.name = "same".into());
+    let path = folder.path("same.parquet");
+    write(&path, &table).unwrap();
+    assert_eq!(read_in_order(&path, &table.fields, 3).unwrap(), table);
+    assert!(read_in_order(&path, &table.fields[1..], 3).is_err());
+    assert!(read(&path, &table.fields, 3).is_err());
+}
+
+#[test]
+fn the_index_of_a_data_frame_is_left_out() {
+    let folder = Folder::new();
+    let mut table = table();
+    table.fields[0].name = "__index_level_0__".into();
+    table.fields[1].name = "__index_level_of__".into();
+    let path = folder.path("index.parquet");
+    write(&path, &table).unwrap();
+    let inferred = read_parquet(&path, 3).unwrap();
+    assert_eq!(inferred.left_out.len(), 1);
+    assert!(inferred.left_out[0].1.contains("reset_index"));
+    assert_eq!(inferred.table.fields[0].name, "__index_level_of__");
 }
 
 #[test]
