@@ -7,9 +7,9 @@ use cenote_session::{Demand, Topology, memory};
 use crate::registry::Prepared;
 use crate::{Error, Program, Result};
 
-/// Bytes of a process besides what its session allocates: its code, the stacks of its threads, and what the allocator keeps for each of them,
-/// in huge pages where the system gives them.
-pub(crate) const PROCESS: u64 = 48 << 20;
+/// Bytes of a process besides what its session allocates: its code, the interpreter that it may run in, the stacks of its threads, and what the allocator keeps for
+/// each of them, in huge pages where the system gives them.
+pub(crate) const PROCESS: u64 = 51 << 20;
 
 /// Bytes for messages to and from each peer, however small a session is.
 const QUEUES: u64 = 1 << 20;
