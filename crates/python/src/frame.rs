@@ -181,23 +181,19 @@ fn value<'py>(
         Type::Bool => (number != 0).into_pyobject(py)?.to_owned().into_any(),
         Type::Int { .. } | Type::Decimal { scale: 0, .. } => number.into_pyobject(py)?.into_any(),
         Type::Decimal { .. } => py.import("decimal")?.getattr("Decimal")?.call1((text(),))?,
-        // The interpreter's calendar ends where its own years do.
-        Type::Date => {
-            let days = py.import("datetime")?;
-            let delta = PyDict::new(py);
-            delta.set_item("days", number)?;
-            let since = days.getattr("timedelta")?.call((), Some(&delta))?;
-            days.getattr("date")?.call1((1970, 1, 1))?.add(since)?
-        }
-        Type::Timestamp => {
-            let days = py.import("datetime")?;
-            let delta = PyDict::new(py);
-            delta.set_item("microseconds", number)?;
-            let since = days.getattr("timedelta")?.call((), Some(&delta))?;
-            days.getattr("datetime")?.call1((1970, 1, 1))?.add(since)?
-        }
+        Type::Date => since_1970(py, "date", "days", number)?,
+        Type::Timestamp => since_1970(py, "datetime", "microseconds", number)?,
         Type::Char(_) => text().into_pyobject(py)?.into_any(),
     })
+}
+
+/// So many units after the beginning of 1970, as a `datetime.date` or `datetime.datetime`, whose calendar ends with the year 9999.
+fn since_1970<'py>(py: Python<'py>, class: &str, unit: &str, number: i128) -> PyResult<Bound<'py, PyAny>> {
+    let module = py.import("datetime")?;
+    let delta = PyDict::new(py);
+    delta.set_item(unit, number)?;
+    let since = module.getattr("timedelta")?.call((), Some(&delta))?;
+    module.getattr(class)?.call1((1970, 1, 1))?.add(since)
 }
 
 /// Columns as they are stated.

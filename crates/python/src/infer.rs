@@ -12,7 +12,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use cenote_tables::{
-    Builder, Field, INDEX, Inferred, MAX_DIGITS, Place, Problem, Table, Type, chars, is_index, parse, ten_to,
+    Builder, Field, INDEX, Inferred, MAX_DIGITS, Place, Problem, Table, Type, chars, is_index, ten_to,
 };
 
 /// Whole numbers below this are exact as floating-point numbers, and no others are rounded to them.
@@ -290,17 +290,11 @@ fn append(builder: &mut Builder, array: &ArrayRef, kind: Type) -> Result<(), Pro
             floating(builder, floats(array), kind, &wrong)
         }
         DataType::LargeUtf8 => {
-            for text in array.as_string::<i64>() {
-                match (text, kind) {
-                    (None, _) => builder.null()?,
-                    (Some(text), Type::Char(_)) => builder.text(text.as_bytes())?,
-                    (Some(text), _) => match parse(kind, text.as_bytes())? {
-                        Some(number) => builder.number(number)?,
-                        None => builder.null()?,
-                    },
-                }
-            }
-            Ok(())
+            let mut texts = array.as_string::<i64>().iter();
+            texts.try_for_each(|text| match text {
+                Some(text) => builder.cell(text.as_bytes()),
+                None => builder.null(),
+            })
         }
         DataType::Null => (0..array.len()).try_for_each(|_| builder.null()),
         _ => Err(wrong()),
@@ -358,10 +352,7 @@ fn floating(
             (Some(value), Type::Int { .. }) if is_whole(value) => builder.number(value as i128)?,
             (Some(_), Type::Int { .. }) => return Err(Problem::Form(kind)),
             (Some(value), Type::Decimal { .. }) if value.is_finite() => {
-                match parse(kind, value.to_string().as_bytes())? {
-                    Some(number) => builder.number(number)?,
-                    None => builder.null()?,
-                }
+                builder.cell(value.to_string().as_bytes())?
             }
             (Some(_), Type::Decimal { .. }) => return Err(Problem::Range(kind)),
             _ => return Err(wrong()),

@@ -30,6 +30,7 @@ mod _cenote {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::running::remember_process();
+        module.add("JOB", crate::query::JOB)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,12 +1,12 @@
 //! Queries with all parties on this machine, and jobs as one party among several.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cenote::local::Setting;
 use cenote::query::{Instead, QueryJob, QueryPlan, QueryReport, run_here};
 use cenote::{Error, Job, Link, PartyConfig, Report, Result, Transport};
-use cenote_tables::{Builder, Field, Table, Type, parse};
+use cenote_console::args::seconds;
+use cenote_tables::{Builder, Field, Table};
 use pyo3::prelude::*;
 
 use crate::error::raised;
@@ -18,12 +18,7 @@ pub(crate) const JOB: &str = "cenote-call.toml";
 
 /// How long parties wait for one another.
 fn setting(timeout: f64, phase_timeout: Option<f64>) -> Result<Setting> {
-    let seconds = |seconds: f64| match seconds {
-        0.001..=1e6 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err(Error::Usage(
-            "a timeout is a number of seconds from 0.001 to 1000000".into(),
-        )),
-    };
+    let seconds = |stated: f64| seconds(&stated.to_string()).map_err(Error::Usage);
     Ok(Setting {
         transport: Transport::Tls,
         timeout: seconds(timeout)?,
@@ -119,13 +114,9 @@ fn table_of(fields: Vec<Field>, told: &[Vec<Option<String>>]) -> Result<Table> {
     let column = |(place, field): (usize, &Field)| {
         let mut builder = Builder::new(field, told.len());
         let mut cells = told.iter().map(|row| row.get(place).and_then(Option::as_deref));
-        cells.try_for_each(|cell| match (cell, field.kind) {
-            (None, _) => builder.null(),
-            (Some(text), Type::Char(_)) => builder.text(text.as_bytes()),
-            (Some(text), kind) => match parse(kind, text.as_bytes())? {
-                Some(number) => builder.number(number),
-                None => builder.null(),
-            },
+        cells.try_for_each(|cell| match cell {
+            Some(cell) => builder.cell(cell.as_bytes()),
+            None => builder.null(),
         })?;
         Ok(builder.finish())
     };

@@ -2,6 +2,7 @@
 
 use crate::error::Problem;
 use crate::table::{Column, Field, Values};
+use crate::text::parse;
 use crate::types::Type;
 
 /// A column while it is made.
@@ -88,6 +89,17 @@ impl Builder {
         bytes.resize(bytes.len() + *width - text.len(), 0);
         self.pushed(false);
         Ok(())
+    }
+
+    /// A value as CSV files have it, with quotes around text: text as it is, and nothing but blanks for no other value.
+    pub fn cell(&mut self, cell: &[u8]) -> Result<(), Problem> {
+        match self.kind {
+            Type::Char(_) => self.text(cell),
+            kind => match parse(kind, cell)? {
+                Some(number) => self.number(number),
+                None => self.null(),
+            },
+        }
     }
 
     /// No value.

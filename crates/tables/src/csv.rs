@@ -7,7 +7,7 @@ use crate::error::{Fault, Place, Problem};
 use crate::header::find;
 use crate::records::{Record, Records, without_mark};
 use crate::table::{Field, Table, Values};
-use crate::text::{cell_of, parse, shown, text_of};
+use crate::text::{cell_of, shown, text_of};
 use crate::types::Type;
 
 /// Reads these columns.
@@ -92,11 +92,7 @@ fn has(header: &[String], name: &str) -> bool {
 fn push(kind: Type, column: &mut Builder, cell: &[u8], quoted: bool) -> Result<(), Problem> {
     match kind {
         Type::Char(_) if cell.is_empty() && !quoted => column.null(),
-        Type::Char(_) => column.text(cell),
-        _ => match parse(kind, cell)? {
-            Some(number) => column.number(number),
-            None => column.null(),
-        },
+        _ => column.cell(cell),
     }
 }
 

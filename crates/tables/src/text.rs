@@ -71,12 +71,8 @@ pub fn parse_value(kind: Type, text: &str) -> Option<i128> {
     (least..=most).contains(&number).then_some(number)
 }
 
-/// The number that stands for a value of this type, as CSV files have it: of what is no text. Blanks around it do not count; nothing is null. That it is in the
-/// range of its type is left to the caller.
-///
-/// # Errors
-/// What is wrong with it, and not what it says.
-pub fn parse(kind: Type, text: &[u8]) -> Result<Option<i128>, Problem> {
+/// Reads what is no text. Blanks around it do not count; nothing is null. That it is in the range of its type is left to the caller.
+pub(crate) fn parse(kind: Type, text: &[u8]) -> Result<Option<i128>, Problem> {
     let text = text.trim_ascii();
     if text.is_empty() {
         return Ok(None);

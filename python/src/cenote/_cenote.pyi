@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, final
 
 __all__ = [
+    "JOB",
     "BadInput",
     "CenoteError",
     "CheatingDetected",
@@ -26,6 +27,7 @@ __all__ = [
     "started_by",
 ]
 
+JOB: str
 __version__: str
 
 class CenoteError(Exception):

@@ -8,10 +8,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cenote._cenote import Passed, UsageError
+from cenote._cenote import JOB, Passed, UsageError
 from cenote._tables import Table
-
-NAME = "cenote-call.toml"
 
 
 def text(key: str, value: object) -> str:
@@ -85,7 +83,7 @@ def write(
     paths: dict[str, str | Path] = dict(zip(frames, passed.paths, strict=True))
     paths |= {name: table._path for name, table in tables.items() if table._path and table.party in owners}
     files = {name: (table, paths.get(name)) for name, table in tables.items()}
-    job = folder / NAME
+    job = folder / JOB
     lines = "\n".join(_lines(sql, files, settings, answer))
     try:
         job.write_text(lines + "\n", encoding="utf-8", newline="\n")

@@ -120,9 +120,9 @@ class Party:
 
             def run(known: Mapping[str, Table]) -> Answer | None:
                 job, passed = _job.write(folder, sql, known, settings, answer, owners=(self._number,))
-                answered = self._run(job, file, progress)
+                frame, told = self._run(job, file, progress)
                 del passed
-                return answered
+                return None if frame is None else Answer(frame, told)
 
             return with_advice(sql, known, run)
 
@@ -144,15 +144,15 @@ class Party:
             Of a query the answer, or None if it is not for this party. Of a circuit the report, whose ``outputs``
             have the values that this party learnt.
         """
-        path = Path(job).absolute()
-        with Bar("running", progress) as bar:
-            frame, report = _cenote.run_party(self._config, path, None, bar.listener)
-        told: dict[str, Any] = json.loads(report)
+        frame, told = self._run(Path(job).absolute(), None, progress)
         if told["outputs"]:
             return told
         return None if frame is None else Answer(frame, told)
 
-    def _run(self, job: Path, file: Path, progress: bool | Listener | None) -> Answer | None:
+    def _run(
+        self, job: Path, answer: Path | None, progress: bool | Listener | None
+    ) -> tuple[_cenote.Frame | None, dict[str, Any]]:
+        """Run a job. Give the answer, if it is a query and there is one here, and the report."""
         with Bar("running", progress) as bar:
-            frame, report = _cenote.run_party(self._config, job, file, bar.listener)
-        return None if frame is None else Answer(frame, json.loads(report))
+            frame, report = _cenote.run_party(self._config, job, answer, bar.listener)
+        return frame, json.loads(report)
