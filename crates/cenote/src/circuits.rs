@@ -7,7 +7,7 @@ use cenote_circuit::format;
 use cenote_circuit::library::NameError;
 pub use cenote_circuit::{Circuit, library};
 
-pub use cenote_circuit::format::Format;
+pub use cenote_circuit::format::{Format, write};
 pub use cenote_circuit::{BitOrder, Builder, Plan, Statistics, Value};
 
 use crate::{Error, Result, files};
@@ -34,7 +34,10 @@ pub fn read_file(path: &Path) -> Result<Circuit> {
 }
 
 /// The circuit in `text`, which complaints call `path`.
-pub(crate) fn read_text(path: &Path, text: &str) -> Result<Circuit> {
+///
+/// # Errors
+/// [`Error::Data`] with the line, if it is no circuit.
+pub fn read_text(path: &Path, text: &str) -> Result<Circuit> {
     format::read(text).map_err(|error| Error::data(path, Some(error.line), error.reason))
 }
 

@@ -5,7 +5,7 @@
 //! input ends, because the parent is gone, ends at once. The children are stopped when the parent stops waiting. When the
 //! operator stops the parent, it passes that on, so that all parties end in order.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -46,6 +46,8 @@ enum Word {
     Meet(Vec<Contact>),
     /// The operator has stopped the parent, by this.
     Stop(String),
+    /// So many bytes for [`Parent::hear`] follow.
+    Bytes(usize),
 }
 
 /// A line from a child.
@@ -53,8 +55,13 @@ enum Word {
 #[serde(rename_all = "kebab-case")]
 enum Message<R> {
     Ready(Contact),
-    Progress { done: u64, total: u64 },
+    Progress {
+        done: u64,
+        total: u64,
+    },
     Note(Value),
+    /// So many bytes of [`Parent::say`] follow.
+    Bytes(usize),
     Done(Box<R>),
     Failed(Failure),
 }
@@ -85,6 +92,10 @@ impl Drop for Children {
 
 enum Event<R> {
     Line(usize, Message<R>),
+    /// What the child has said.
+    Said(usize, Vec<u8>),
+    /// What it is to hear.
+    Say(PartyId, Vec<u8>),
     /// The child's output ended, or was no message.
     End(usize),
     /// The operator wants all to end.
@@ -103,11 +114,16 @@ pub enum Heard {
     },
     /// What one of them tells by [`Parent::note`].
     Note(PartyId, Value),
+    /// What one of them says by [`Parent::say`].
+    Said(PartyId, Vec<u8>),
 }
+
+/// What children are to hear ([`Parent::hear`]) while they work; no bytes are the end of it.
+pub(crate) type Orders = Receiver<(PartyId, Vec<u8>)>;
 
 /// Runs `task(party)` in a child started by `command(party)` for each of `parties` parties, and gives their results in order.
 ///
-/// The children must run [`child`]. `patience` is how long a party may wait for another, after one has failed, before it
+/// The children must run [`child`], and hear the `orders` that are for them. `patience` is how long a party may wait for another, after one has failed, before it
 /// is stopped.
 ///
 /// # Errors
@@ -117,6 +133,7 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
     parties: u8,
     command: impl Fn(PartyId) -> Command,
     task: impl Fn(PartyId) -> T,
+    orders: Option<Orders>,
     patience: Duration,
     mut heard: impl FnMut(Heard),
 ) -> Result<Vec<R>> {
@@ -147,6 +164,17 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
             },
         );
     }
+    if let Some(orders) = orders {
+        let sender = sender.clone();
+        let pass_on = move || {
+            let mut orders = orders.into_iter();
+            orders.all(|(party, order)| sender.send(Event::Say(party, order)).is_ok());
+        };
+        std::thread::Builder::new()
+            .name("orders".into())
+            .spawn(pass_on)
+            .map_err(|error| Error::local("starting a thread", error))?;
+    }
     Session::run(
         "all parties were told to end, and no output was written",
         |session| {
@@ -165,6 +193,10 @@ fn forward<R: DeserializeOwned>(party: usize, mut output: impl BufRead, sender: 
             _ => None,
         };
         let (event, last) = match message {
+            Some(Message::Bytes(count)) => match read_bytes(&mut output, count) {
+                Some(said) => (Event::Said(party, said), false),
+                None => (Event::End(party), true),
+            },
             Some(message) => (Event::Line(party, message), false),
             None => (Event::End(party), true),
         };
@@ -172,6 +204,13 @@ fn forward<R: DeserializeOwned>(party: usize, mut output: impl BufRead, sender: 
             return;
         }
     }
+}
+
+/// The next bytes. They take memory as they come.
+fn read_bytes(input: impl Read, count: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = input.take(count as u64).read_to_end(&mut bytes).ok()?;
+    (read == count).then_some(bytes)
 }
 
 fn supervise<R>(
@@ -185,6 +224,11 @@ fn supervise<R>(
     while !watch.is_over() {
         match watch.next(events) {
             Ok(Event::Line(party, message)) => watch.hear(party, message, inputs, patience, heard),
+            Ok(Event::Said(party, said)) => heard(Heard::Said(PartyId(party as u8), said)),
+            Ok(Event::Say(party, order)) => {
+                // A child that has ended already shows that in its events.
+                let _ = write_bytes(&mut inputs[party.index()], &Word::Bytes(order.len()), &order);
+            }
             Ok(Event::End(party)) if watch.has_ended(party) => {}
             Ok(Event::End(party)) => {
                 let how = ending(&mut children.children[party]);
@@ -260,6 +304,8 @@ impl<R> Watch<R> {
                 heard(Heard::Progress { done, total });
             }
             Message::Note(note) => heard(Heard::Note(PartyId(party as u8), note)),
+            // What follows was heard instead.
+            Message::Bytes(_) => {}
             Message::Done(result) => self.results[party] = Some(*result),
             Message::Failed(failure) => self.fail(party, failure, patience),
         }
@@ -323,15 +369,22 @@ fn ending(child: &mut Child) -> String {
 }
 
 fn write_line(output: &mut impl Write, message: &impl Serialize) -> std::io::Result<()> {
+    write_bytes(output, message, &[])
+}
+
+/// Writes a message and the bytes that follow it.
+fn write_bytes(output: &mut impl Write, message: &impl Serialize, bytes: &[u8]) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     output.write_all(&line)?;
+    output.write_all(bytes)?;
     output.flush()
 }
 
 /// A child's way to its parent.
 pub struct Parent {
     contacts: Receiver<Vec<Contact>>,
+    orders: Receiver<Vec<u8>>,
 }
 
 impl Parent {
@@ -345,6 +398,21 @@ impl Parent {
         self.contacts
             .recv()
             .map_err(|_| Error::local("waiting for the parent", std::io::Error::other("it is gone")))
+    }
+
+    /// Waits for the next bytes that the parent has for this party. Nothing if there are no more, since the parent says so, or its operator has stopped it.
+    pub fn hear(&self) -> Option<Vec<u8>> {
+        self.orders.recv().ok().filter(|order| !order.is_empty())
+    }
+
+    /// Says something of which the parent knows the meaning.
+    ///
+    /// # Errors
+    /// [`Error::Local`] if the parent cannot be told.
+    pub fn say(&self, bytes: &[u8]) -> Result<()> {
+        let message = Message::<()>::Bytes(bytes.len());
+        write_bytes(&mut std::io::stdout().lock(), &message, bytes)
+            .map_err(|error| Error::local("telling the parent", error))
     }
 
     /// Tells how far this party is. A parent that is gone is noticed elsewhere.
@@ -381,15 +449,25 @@ pub fn child<T: DeserializeOwned, R: Serialize>(
     };
     let me = PartyId(start.me);
     let (sender, contacts) = channel();
+    let (order, orders) = channel();
     let watch = std::thread::Builder::new().name("parent".into()).spawn(move || {
         let mut line = String::new();
+        let mut order = Some(order);
         while matches!(input.read_line(&mut line), Ok(read) if read > 0) {
             match serde_json::from_str(&line) {
                 Ok(Word::Meet(contacts)) => {
                     // The receiver is dropped once the contacts are known.
                     let _ = sender.send(contacts);
                 }
+                Ok(Word::Bytes(count)) => {
+                    let Some(bytes) = read_bytes(&mut input, count) else {
+                        break;
+                    };
+                    // Nobody may want it any more.
+                    let _ = order.as_ref().map(|order| order.send(bytes));
+                }
                 Ok(Word::Stop(word)) => {
+                    order = None;
                     if !stop::request(&word) {
                         std::process::exit(i32::from(crate::Kind::Stopped.exit_code()));
                     }
@@ -403,7 +481,7 @@ pub fn child<T: DeserializeOwned, R: Serialize>(
         std::process::exit(i32::from(crate::Kind::Internal.exit_code()));
     });
     let result = match watch {
-        Ok(_) => run(me, start.task, &Parent { contacts }),
+        Ok(_) => run(me, start.task, &Parent { contacts, orders }),
         Err(error) => Err(Error::local("starting a thread", error)),
     };
     match result {
@@ -419,81 +497,4 @@ pub fn child<T: DeserializeOwned, R: Serialize>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shell(script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
-    }
-
-    const READY: &str =
-        r#"read start; echo '{"ready":{"party":'$P',"address":"127.0.0.1:1","fingerprint":"f"}}';"#;
-
-    fn run<const N: usize>(scripts: [&str; N], patience: Duration) -> Result<Vec<u32>> {
-        let command = |party: PartyId| {
-            let mut command = shell(&scripts[party.index()].replace("READY", READY));
-            command.env("P", party.0.to_string());
-            command
-        };
-        run_all(N as u8, command, |party| party.0, patience, |_| ())
-    }
-
-    #[test]
-    fn children_meet_and_their_results_come_in_order() {
-        let script = r#"READY read all; echo "{\"progress\":{\"done\":1,\"total\":1}}"; echo "{\"done\":1$P}"; read end"#;
-        assert_eq!(run([script; 3], Duration::ZERO).unwrap(), [10, 11, 12]);
-        assert_eq!(run([script; 2], Duration::ZERO).unwrap(), [10, 11]);
-    }
-
-    #[test]
-    fn a_killed_child_is_the_cause_and_silent_ones_are_stopped() {
-        let start = Instant::now();
-        let error = run(
-            [
-                "READY read all; exec sleep 60",
-                "READY read all; kill -9 $$",
-                "READY exec sleep 60",
-            ],
-            Duration::ZERO,
-        );
-        let Err(Error::Parties(failures)) = error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(failures.root().party, 1);
-        assert!(failures.root().message.contains("signal: 9"), "{failures}");
-        assert_eq!(failures.all().len(), 3);
-        assert!(start.elapsed() < Duration::from_secs(20));
-    }
-
-    #[test]
-    fn a_failure_before_all_are_ready_ends_the_others_soon() {
-        let failed = r#"echo '{"failed":{"party":2,"kind":"bad-input","message":"line 3","peer":null,"remoteness":0}}'"#;
-        let start = Instant::now();
-        let error = run(
-            ["READY read all", "READY read all", failed],
-            Duration::from_secs(60),
-        );
-        let Err(Error::Parties(failures)) = error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(
-            (failures.root().party, failures.root().kind),
-            (2, crate::Kind::BadInput)
-        );
-        assert!(start.elapsed() < Duration::from_secs(20));
-    }
-
-    #[test]
-    fn a_child_that_speaks_nonsense_has_failed() {
-        let error = run(
-            ["echo nonsense", "echo nonsense", "echo nonsense"],
-            Duration::ZERO,
-        );
-        let Err(Error::Parties(failures)) = error else {
-            panic!("{error:?}")
-        };
-        assert_eq!(failures.all().len(), 3);
-    }
-}
+mod tests;

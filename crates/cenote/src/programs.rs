@@ -29,15 +29,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cenote_net::PartyId;
+use cenote_primitives::Entropy;
 pub use cenote_program::{
     Divided, Function, Int, Integer, Memory, Operand, Result, Secret, Session, Uint, Values, Word, apps,
-    table,
+    interpreter, table,
 };
-use cenote_session::{AlsoAgree, Connections, Costs, Demand, Terms, Warning, handshake, memory};
+use cenote_session::{AlsoAgree, ClearEngine, Connections, Costs, Demand, Terms, Warning, handshake, memory};
 
 use crate::meeting::{load_identity, meet};
 use crate::report::{no_agreement, told};
 use crate::{Error, PartyConfig, Prepared, Protocol, stop};
+
+/// A session of one party alone, without secrecy, for trying programs out.
+pub fn clear_session() -> Session {
+    let mut seed = [0; 8];
+    Entropy::os().fill(&mut seed);
+    let engine = ClearEngine::new(PartyId(0), Vec::new());
+    Session::new(engine.shuffling(u64::from_le_bytes(seed)))
+}
 
 /// A run of a program. All parties say the same.
 #[derive(Clone, Debug)]
@@ -67,7 +76,7 @@ impl Run<'_> {
         if let Some(bytes) = config.memory {
             memory::set_limit(bytes);
         }
-        let prepared = self.protocol.prepare(&self.demand())?;
+        let prepared = self.prepare()?;
         let bytes = prepared.session_bytes(&self.demand(), config.me);
         memory::admit(bytes).map_err(|error| Error::Usage(error.to_string()))?;
         let what = "the program has ended, and its peers were told";
@@ -88,11 +97,22 @@ impl Run<'_> {
         connections: Connections,
         program: impl FnOnce(&Session) -> Result<T>,
     ) -> crate::Result<T> {
-        let prepared = self.protocol.prepare(&self.demand())?;
+        let prepared = self.prepare()?;
         self.run(prepared, me, connections, None, program)
     }
 
-    fn demand(&self) -> Demand<'static> {
+    pub(crate) fn prepare(&self) -> crate::Result<Prepared> {
+        self.protocol.prepare(&self.demand())
+    }
+
+    pub(crate) fn terms(&self) -> Terms {
+        vec![
+            ("program".into(), self.name.into()),
+            ("AND gates".into(), self.and_gates.to_string()),
+        ]
+    }
+
+    pub(crate) fn demand(&self) -> Demand<'static> {
         // What is announced shares the chance of an error with what comes beyond it, so something is.
         Demand::new().and_gates(self.and_gates.max(1))
     }
@@ -109,10 +129,7 @@ impl Run<'_> {
         let conversation = Conversation {
             me,
             demand: &demand,
-            terms: vec![
-                ("program".into(), self.name.into()),
-                ("AND gates".into(), self.and_gates.to_string()),
-            ],
+            terms: self.terms(),
             also_agree: &(),
             phase_timeout,
         };

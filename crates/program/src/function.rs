@@ -22,9 +22,7 @@ use crate::values::Values;
 /// assert_eq!(between.circuit().statistics().ands, 17);
 /// ```
 pub struct Function<A, R> {
-    called: Called,
-    inputs: Vec<u32>,
-    outputs: Vec<u32>,
+    routine: Routine,
     of: PhantomData<fn(A) -> R>,
 }
 
@@ -34,24 +32,77 @@ impl<A: Values, R: Values> Function<A, R> {
     /// # Errors
     /// What `body` does wrong: it cannot reveal, take inputs, use rows, or give secrets of a session; and it has arguments.
     pub fn record(body: impl FnOnce(A) -> R) -> Result<Self> {
+        let routine = Routine::record(&widths::<A>(), |_, arguments| {
+            let mut arguments = arguments.into_iter();
+            let arguments = A::made(&mut |_| Secret::of(arguments.next().expect("one for each width")));
+            let mut results = Vec::new();
+            body(arguments).each(&mut |secret| results.push(secret.value().clone()));
+            Ok(results)
+        })?;
+        Ok(Self {
+            routine,
+            of: PhantomData,
+        })
+    }
+
+    /// `circuit` as a function, such as one of a file. Each of its values is a number, and has the bits of one argument or several, those of the first
+    /// lowest; and so have its outputs those of the results.
+    ///
+    /// ```
+    /// use cenote_circuit::library::by_name;
+    /// use cenote_program::{Function, Secret};
+    /// let encrypt = Function::<(Secret<u128>, Secret<u128>), Secret<u128>>::of_circuit(by_name("aes128").unwrap()).unwrap();
+    /// assert_eq!(encrypt.circuit().statistics().ands, 6400);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::BadInput`](crate::Error::BadInput) if arguments or results have not as many bits as the circuit.
+    pub fn of_circuit(circuit: Circuit) -> Result<Self> {
+        Ok(Self {
+            routine: Routine::of_circuit(circuit, widths::<A>(), widths::<R>())?,
+            of: PhantomData,
+        })
+    }
+
+    /// The results on `arguments`.
+    #[track_caller]
+    pub fn call(&self, arguments: &A) -> R {
+        let mut operands = Vec::new();
+        arguments.each(&mut |secret| operands.push(secret.value().clone()));
+        let operands: Vec<&Value> = operands.iter().collect();
+        let mut results = self.routine.call(&operands).into_iter();
+        R::made(&mut |_| Secret::of(results.next().expect("one for each result")))
+    }
+
+    /// The circuit with the fewest ANDs: inputs `x0`, `x1`, …, outputs `y0`, `y1`, …, for export and for counting.
+    pub fn circuit(&self) -> Circuit {
+        self.routine.circuit()
+    }
+}
+
+/// A function of values whose widths are known when the program runs.
+#[derive(Clone)]
+pub(crate) struct Routine {
+    called: Called,
+    inputs: Vec<u32>,
+    outputs: Vec<u32>,
+}
+
+impl Routine {
+    /// Records what `body` does with single secrets of so many bits. See [`Function::record`].
+    pub(crate) fn record(
+        inputs: &[u32],
+        body: impl FnOnce(&Session, Vec<Value>) -> Result<Vec<Value>>,
+    ) -> Result<Self> {
         let session = Session::recording();
-        let mut inputs = Vec::new();
-        let arguments = A::made(&mut |width| {
-            inputs.push(width);
-            Secret::of(session.argument(width))
-        });
-        let mut results = Vec::new();
-        let mut others = false;
+        let arguments = inputs.iter().map(|&width| session.argument(width)).collect();
+        let results = body(&session, arguments)?;
+        let others = results.iter().any(|value| !session.is(value.session()));
         // A value of its own for each result, arguments and constants too.
-        body(arguments).each(&mut |secret| {
-            let value = secret.value();
-            others |= !session.is(value.session());
-            results.push(Value::apply(
-                Op::Resize { signed: false },
-                &[value],
-                value.width(),
-            ));
-        });
+        let results: Vec<Value> = results
+            .iter()
+            .map(|value| Value::apply(Op::Resize { signed: false }, &[value], value.width()))
+            .collect();
         let outputs: Vec<u32> = results.iter().map(Value::width).collect();
         if others || inputs.is_empty() {
             let what = "a function has arguments, and its results come from them: it cannot give a secret of a session";
@@ -82,26 +133,13 @@ impl<A: Values, R: Values> Function<A, R> {
         };
         Ok(Self {
             called,
-            inputs,
+            inputs: inputs.to_vec(),
             outputs,
-            of: PhantomData,
         })
     }
 
-    /// `circuit` as a function, such as one of a file. Each of its values is a number, and has the bits of one argument or several, those of the first
-    /// lowest; and so have its outputs those of the results.
-    ///
-    /// ```
-    /// use cenote_circuit::library::by_name;
-    /// use cenote_program::{Function, Secret};
-    /// let encrypt = Function::<(Secret<u128>, Secret<u128>), Secret<u128>>::of_circuit(by_name("aes128").unwrap()).unwrap();
-    /// assert_eq!(encrypt.circuit().statistics().ands, 6400);
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::BadInput`](crate::Error::BadInput) if arguments or results have not as many bits as the circuit.
-    pub fn of_circuit(circuit: Circuit) -> Result<Self> {
-        let (inputs, outputs) = (widths::<A>(), widths::<R>());
+    /// See [`Function::of_circuit`].
+    pub(crate) fn of_circuit(circuit: Circuit, inputs: Vec<u32>, outputs: Vec<u32>) -> Result<Self> {
         for (what, widths, values) in [
             ("arguments", &inputs, circuit.inputs()),
             ("results", &outputs, circuit.outputs()),
@@ -126,22 +164,22 @@ impl<A: Values, R: Values> Function<A, R> {
             called,
             inputs,
             outputs,
-            of: PhantomData,
         })
     }
 
-    /// The results on `arguments`.
-    #[track_caller]
-    pub fn call(&self, arguments: &A) -> R {
-        let mut operands = Vec::new();
-        arguments.each(&mut |secret| operands.push(secret.value().clone()));
-        let operands: Vec<&Value> = operands.iter().collect();
-        let mut results = call(&self.called, &operands, &self.outputs).into_iter();
-        R::made(&mut |_| Secret::of(results.next().expect("one for each result")))
+    /// Bits of each argument.
+    pub(crate) fn inputs(&self) -> &[u32] {
+        &self.inputs
     }
 
-    /// The circuit with the fewest ANDs: inputs `x0`, `x1`, …, outputs `y0`, `y1`, …, for export and for counting.
-    pub fn circuit(&self) -> Circuit {
+    /// The results on arguments of its widths.
+    #[track_caller]
+    pub(crate) fn call(&self, operands: &[&Value]) -> Vec<Value> {
+        call(&self.called, operands, &self.outputs)
+    }
+
+    /// See [`Function::circuit`].
+    pub(crate) fn circuit(&self) -> Circuit {
         let mut b = Builder::new();
         let inputs: Vec<Vec<Bit>> = (0..)
             .zip(&self.inputs)

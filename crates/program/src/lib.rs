@@ -27,6 +27,7 @@ mod choice;
 mod counter;
 mod error;
 mod function;
+pub mod interpreter;
 mod io;
 pub mod local;
 mod machine;

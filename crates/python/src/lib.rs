@@ -2,8 +2,10 @@
 
 mod arrow;
 mod error;
+mod follow;
 mod frame;
 mod infer;
+mod program;
 mod query;
 mod running;
 
@@ -20,6 +22,8 @@ mod _cenote {
     };
     #[pymodule_export]
     use super::frame::{Frame, Passed};
+    #[pymodule_export]
+    use super::program::Program;
     #[pymodule_export]
     use super::query::{party_number, plan_query, run_party, run_query};
     #[pymodule_export]

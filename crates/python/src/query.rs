@@ -17,7 +17,7 @@ use crate::running::{Told, wait_for};
 pub(crate) const JOB: &str = "cenote-call.toml";
 
 /// How long parties wait for one another.
-fn setting(timeout: f64, phase_timeout: Option<f64>) -> Result<Setting> {
+pub(crate) fn setting(timeout: f64, phase_timeout: Option<f64>) -> Result<Setting> {
     let seconds = |stated: f64| seconds(&stated.to_string()).map_err(Error::Usage);
     Ok(Setting {
         transport: Transport::Tls,

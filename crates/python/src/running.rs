@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use crate::error::{InternalError, UsageError, raised};
 
 /// How often the interpreter looks whether it was interrupted.
-const GLANCE: Duration = Duration::from_millis(50);
+pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
 /// The process that loaded this module.
 static PROCESS: OnceLock<u32> = OnceLock::new();
@@ -20,6 +20,20 @@ static PROCESS: OnceLock<u32> = OnceLock::new();
 /// Remembers the process that loads this module.
 pub(crate) fn remember_process() {
     PROCESS.get_or_init(std::process::id);
+}
+
+/// Refuses to start threads in a process that was forked off.
+pub(crate) fn check_process() -> PyResult<()> {
+    if PROCESS
+        .get()
+        .is_some_and(|process| *process != std::process::id())
+    {
+        return Err(UsageError::new_err(
+            "this process was forked off one that had loaded cenote, and cannot run parties: start processes with \
+             multiprocessing.get_context(\"spawn\"), or import cenote in the child first",
+        ));
+    }
+    Ok(())
 }
 
 /// What work tells while it goes on.
@@ -73,15 +87,7 @@ pub(crate) fn wait_for<T: Send + 'static>(
     listener: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Teller<T>) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    if PROCESS
-        .get()
-        .is_some_and(|process| *process != std::process::id())
-    {
-        return Err(UsageError::new_err(
-            "this process was forked off one that had loaded cenote, and cannot run parties: start processes with \
-             multiprocessing.get_context(\"spawn\"), or import cenote in the child first",
-        ));
-    }
+    check_process()?;
     let (sender, mut events) = channel();
     // The call holds it as long as the work does, so that what begins late ends as well.
     let scope = Arc::new(Scope::new());

@@ -2,13 +2,15 @@
 
 use super::job::JobPart;
 use super::parties::{Part, as_child_of};
+use super::program::ProgramPart;
 use crate::Kind;
 use crate::plan::Sample;
 use crate::query;
 
-/// What [`run_job`](super::run_job), [`query::run_here`] and a [`plan`](crate::plan) tell the processes that they start.
-pub const PARTS: [Part; 3] = [
+/// What [`run_job`](super::run_job), [`run_program`](super::run_program), [`query::run_here`] and a [`plan`](crate::plan) tell the processes that they start.
+pub const PARTS: [Part; 4] = [
     Part::of::<JobPart>(),
+    Part::of::<ProgramPart>(),
     Part::of::<Sample>(),
     Part::of::<query::QueryPart>(),
 ];

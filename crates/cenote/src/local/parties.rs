@@ -1,13 +1,14 @@
 //! A process for each party: what it is told to do, and what all of them answer.
 
 use std::process::Command;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::seat::{Seat, Setting};
-use crate::processes::{Heard, child, run_all};
+use crate::processes::{Heard, Orders, child, run_all};
 use crate::{Error, Kind, PartyReport, Report, Result, Transport};
 
 /// Something that the process of a party can be told to do.
@@ -126,6 +127,18 @@ pub fn run_heard<T: Serialize + Clone, R: DeserializeOwned + Send + 'static>(
     command: impl Fn() -> Command,
     heard: &mut dyn FnMut(Heard),
 ) -> Result<Vec<R>> {
+    run_ordered(parties, setting, task, None, command, heard)
+}
+
+/// As [`run_heard`], for parties that hear `orders` while they work.
+pub(super) fn run_ordered<T: Serialize + Clone, R: DeserializeOwned + Send + 'static>(
+    parties: u8,
+    setting: Setting,
+    task: &T,
+    orders: Option<Orders>,
+    command: impl Fn() -> Command,
+    heard: &mut dyn FnMut(Heard),
+) -> Result<Vec<R>> {
     if setting.transport == Transport::Memory {
         return Err(Error::Usage(
             "parties that are processes are joined by tls or tcp, not by memory".into(),
@@ -133,11 +146,17 @@ pub fn run_heard<T: Serialize + Clone, R: DeserializeOwned + Send + 'static>(
     }
     let task = task.clone();
     let assignment = Assignment { setting, task };
+    // Whoever waits for an order does not see that another party is gone.
+    let patience = match orders {
+        Some(_) => Duration::ZERO,
+        None => setting.timeout,
+    };
     run_all(
         parties,
         |_| command(),
         |_| assignment.clone(),
-        setting.timeout,
+        orders,
+        patience,
         heard,
     )
 }

@@ -37,6 +37,7 @@
 //!
 //! The scan is the best for up to 247 blocks and from 257 to 274. With the blocks of a row from the beginning, 10,000 of them take 88469 ANDs an access.
 
+mod blocks;
 mod bucket;
 mod cost;
 mod counted;
@@ -58,24 +59,17 @@ mod tree;
 mod wires;
 
 use std::marker::PhantomData;
-use std::panic::Location;
 
 use cenote_primitives::Entropy;
 
+pub(crate) use self::blocks::Blocks;
 pub use self::cost::ands;
 use self::index::IndexKind;
-use self::oram::Oram;
-use self::plan::Plan;
-use self::scan::Scan;
 pub use self::settings::{Access, Settings, Structure};
 use crate::error::Result;
 use crate::secret::{Operand, Secret};
 use crate::session::Session;
-use crate::value::Value;
 use crate::word::{Integer, Word};
-
-/// The most blocks of a memory.
-const MOST: usize = 1 << 30;
 
 /// The blocks of an oblivious memory, each a `T`.
 ///
@@ -99,16 +93,8 @@ const MOST: usize = 1 << 30;
 /// # assert_eq!(counted.unwrap(), [[2]]);
 /// ```
 pub struct Memory<T> {
-    session: Session,
-    store: Store,
-    structure: Structure,
-    blocks: usize,
+    blocks: Blocks,
     of: PhantomData<fn() -> T>,
-}
-
-enum Store {
-    Scan(Scan),
-    Oram(Box<Oram>),
 }
 
 impl<T: Word> Memory<T> {
@@ -145,50 +131,16 @@ impl<T: Word> Memory<T> {
 
     #[track_caller]
     fn filled(row: &Secret<T>, settings: &Settings, entropy: Entropy) -> Result<Self> {
-        let (session, blocks) = (row.session(), row.len());
-        let structure = Self::structure_for(session, blocks, settings, true);
-        let store = match Plan::new(blocks, T::BITS, structure, settings, true) {
-            Some(plan) => Store::Oram(Box::new(Oram::of_row(row.value(), plan, entropy)?)),
-            None => Store::Scan(Scan::new(row.value().clone())),
-        };
-        Ok(Self::made(session, blocks, structure, store))
+        Ok(Self::of(Blocks::filled(row.value(), settings, entropy)?))
     }
 
     #[track_caller]
     fn zeros(session: &Session, blocks: usize, settings: &Settings, entropy: Entropy) -> Self {
-        let structure = Self::structure_for(session, blocks, settings, false);
-        let store = match Plan::new(blocks, T::BITS, structure, settings, false) {
-            Some(plan) => Store::Oram(Box::new(Oram::new(session, plan, entropy))),
-            None => Store::Scan(Scan::new(wires::zeros(
-                session,
-                T::BITS,
-                if (1..=MOST).contains(&blocks) { blocks } else { 1 },
-            ))),
-        };
-        Self::made(session, blocks, structure, store)
+        Self::of(Blocks::zeros(session, T::BITS, blocks, settings, entropy))
     }
 
-    /// The structure that the settings ask for, or the best; that of least harm if there is none.
-    #[track_caller]
-    fn structure_for(session: &Session, blocks: usize, settings: &Settings, of_row: bool) -> Structure {
-        let wrong = if (1..=MOST).contains(&blocks) {
-            settings.refuse()
-        } else {
-            Some(format!("a memory has 1 to 2^30 blocks, not {blocks}"))
-        };
-        if let Some(wrong) = wrong {
-            session.misuse(wrong, Location::caller(), T::BITS, 1);
-            return Structure::Scan;
-        }
-        let best = || cost::best(blocks, T::BITS, settings, of_row);
-        settings.structure.unwrap_or_else(best)
-    }
-
-    fn made(session: &Session, blocks: usize, structure: Structure, store: Store) -> Self {
+    fn of(blocks: Blocks) -> Self {
         Self {
-            session: session.clone(),
-            store,
-            structure,
             blocks,
             of: PhantomData,
         }
@@ -197,21 +149,17 @@ impl<T: Word> Memory<T> {
     /// Number of blocks.
     #[allow(clippy::len_without_is_empty, reason = "a memory is never empty")]
     pub fn len(&self) -> usize {
-        self.blocks
+        self.blocks.len()
     }
 
     /// How the blocks are kept.
     pub fn structure(&self) -> Structure {
-        self.structure
+        self.blocks.structure()
     }
 
     /// ANDs of an access by an index of type `I`, in the circuits that are run.
     pub fn ands<I: Integer>(&self, access: Access) -> u64 {
-        let kind = IndexKind::of::<I>();
-        match &self.store {
-            Store::Scan(_) => scan::ands(self.blocks, T::BITS, access, kind),
-            Store::Oram(oram) => oram.plan().ands(access, kind),
-        }
+        self.blocks.ands(access, IndexKind::of::<I>())
     }
 
     /// The block at `index`.
@@ -220,12 +168,7 @@ impl<T: Word> Memory<T> {
     /// [`crate::Error::MemoryLost`]; [`crate::Error::Misuse`] if `index` is a row; those of [`Session::reveal`].
     #[track_caller]
     pub fn read<I: Integer>(&mut self, index: &Secret<I>) -> Result<Secret<T>> {
-        self.single(&[index.value()])?;
-        let (index, kind) = (index.value(), IndexKind::of::<I>());
-        Ok(Secret::of(match &mut self.store {
-            Store::Scan(scan) => scan.read(index, kind),
-            Store::Oram(oram) => oram.read(index, kind)?,
-        }))
+        Ok(Secret::of(self.blocks.read(index.value(), I::SIGNED)?))
     }
 
     /// Makes `value` the block at `index`.
@@ -234,14 +177,8 @@ impl<T: Word> Memory<T> {
     /// As [`Memory::read`], for `value` as well.
     #[track_caller]
     pub fn write<I: Integer>(&mut self, index: &Secret<I>, value: impl Operand<T>) -> Result<()> {
-        let value = value.secret(&self.session);
-        self.single(&[index.value(), value.value()])?;
-        let (index, kind, value) = (index.value(), IndexKind::of::<I>(), value.value());
-        match &mut self.store {
-            Store::Scan(scan) => scan.write(index, kind, value),
-            Store::Oram(oram) => oram.write(index, kind, value)?,
-        }
-        Ok(())
+        let value = value.secret(self.blocks.session());
+        self.blocks.write(index.value(), I::SIGNED, value.value())
     }
 
     /// The block at `index` as it was, and from then on, where `write` is set, `value`.
@@ -255,13 +192,13 @@ impl<T: Word> Memory<T> {
         index: &Secret<I>,
         value: impl Operand<T>,
     ) -> Result<Secret<T>> {
-        let value = value.secret(&self.session);
-        self.single(&[write.value(), index.value(), value.value()])?;
-        let (write, index, kind, value) = (write.value(), index.value(), IndexKind::of::<I>(), value.value());
-        Ok(Secret::of(match &mut self.store {
-            Store::Scan(scan) => scan.access(write, index, kind, value),
-            Store::Oram(oram) => oram.access(write, index, kind, value)?,
-        }))
+        let value = value.secret(self.blocks.session());
+        let index = (index.value(), I::SIGNED);
+        Ok(Secret::of(self.blocks.access(
+            write.value(),
+            index,
+            value.value(),
+        )?))
     }
 
     /// Verifies that nothing has been lost so far. The next access does it, too.
@@ -269,29 +206,6 @@ impl<T: Word> Memory<T> {
     /// # Errors
     /// [`crate::Error::MemoryLost`]; those of [`Session::reveal`].
     pub fn check(&mut self) -> Result<()> {
-        match &mut self.store {
-            Store::Scan(_) => Ok(()),
-            Store::Oram(oram) => oram.check(),
-        }
-    }
-
-    /// Refuses rows and secrets of another session, and lets what the program has recorded be compiled by itself.
-    #[track_caller]
-    fn single(&self, values: &[&Value]) -> Result<()> {
-        let wrong = values.iter().find_map(|value| match value.lanes() {
-            _ if !self.session.is(value.session()) => {
-                Some("a memory is accessed with a secret of another session".to_owned())
-            }
-            1 => None,
-            lanes => Some(format!(
-                "a memory is accessed with a row of {lanes} secrets: one at a time"
-            )),
-        });
-        if let Some(wrong) = wrong {
-            let lost = self.session.misuse(wrong, Location::caller(), 1, 1);
-            self.session.open(&Secret::<bool>::of(lost))?;
-        }
-        self.session.flush();
-        Ok(())
+        self.blocks.check()
     }
 }

@@ -4,12 +4,14 @@ use cenote_net::PartyId;
 use cenote_params::memory::overflow;
 use cenote_session::ClearEngine;
 
+use super::blocks::Store;
 use super::bucket::{Bins, Shape};
 use super::model::{Model, Slots};
 use super::tree::Tree;
 use super::wires::sum;
 use super::*;
 use crate::error::Error;
+use crate::value::Value;
 
 fn session() -> Session {
     Session::new(ClearEngine::new(PartyId(0), Vec::new()))
@@ -227,7 +229,7 @@ fn revealed_leaves_are_uniform() {
             let index = Secret::<u8>::of(session.constant_row(8, &[u128::from(pattern(at))]));
             memory.read(&index).unwrap();
         }
-        let Store::Oram(oram) = &memory.store else {
+        let Store::Oram(oram) = &memory.blocks.store else {
             panic!("it is an ORAM")
         };
         let revealed = oram.revealed();
@@ -331,7 +333,7 @@ fn first_labels_are_independent() {
         for at in 0..2u8 {
             memory.read(&session.public(at)).unwrap();
         }
-        let Store::Oram(oram) = &memory.store else {
+        let Store::Oram(oram) = &memory.blocks.store else {
             panic!("it is an ORAM")
         };
         let leaves = &oram.revealed()[0].1;

@@ -16,9 +16,9 @@ use cenote_circuit::library::Key;
 pub(crate) use self::compact::{compacted, compacted_to};
 pub(crate) use self::copies::copied;
 pub(crate) use self::join::{Found, Lookup, all, looked_up};
-pub(crate) use self::order::{shuffled, shuffled_and_sorted};
+pub(crate) use self::order::{bits_of_places, shuffled, shuffled_and_sorted};
 pub(crate) use self::same::same_rows as same_columns;
-pub(crate) use self::scan::{ends, scanned, starts};
+pub(crate) use self::scan::{ends, scanned, starts, sums};
 pub(crate) use self::sort::{least, merged, sorted};
 
 use crate::function::Function;
@@ -238,7 +238,7 @@ pub fn same_rows<V: Values>(these: &V, those: &V) -> Secret<bool> {
 pub struct Joined<L> {
     /// Whether a record of the left table has the key of this one.
     pub matched: Secret<bool>,
-    /// The payload of that one; nothing of meaning if there is none.
+    /// The payload of that one; zeros if there is none.
     pub left: L,
     /// Whether both tables keep what they promise: ascending keys, in the left table without repetition. If not, nothing is
     /// matched, and all payloads are zero.
@@ -251,23 +251,30 @@ pub struct Joined<L> {
 pub fn join<K: Integer, L: Values>(left_key: &Secret<K>, left: &L, right_key: &Secret<K>) -> Joined<L> {
     let packed = Packed::new(&values_of(left));
     let (records, keys) = packed.beside(left_key.value());
-    let (key, right) = (key_of::<K>(), right_key.value());
-    let Found { found, payload, .. } = looked_up((&keys, &records), right, key, false);
+    let [matched, left, in_order] = joined((&keys, &records), right_key.value(), key_of::<K>());
+    Joined {
+        matched: Secret::of(matched),
+        left: made(packed.unpack(&left)),
+        in_order: Secret::of(in_order),
+    }
+}
+
+/// Of a table by its keys and records, and the keys of another: see [`Joined`].
+#[track_caller]
+pub(crate) fn joined(left: (&Value, &Value), right: &Value, key: Key) -> [Value; 3] {
+    let Found { found, payload, .. } = looked_up(left, right, key, false);
     let in_order = Value::apply(
         Op::And,
         &[
-            &join::ascending(&keys, key, true),
+            &join::ascending(left.0, key, true),
             &join::ascending(right, key, false),
         ],
         1,
     );
     let nothing = payload.session().constant(payload.width(), 0);
-    let left = Value::apply(Op::Select, &[&in_order, &payload, &nothing], payload.width());
-    Joined {
-        matched: Secret::of(Value::apply(Op::And, &[&found, &in_order], 1)),
-        left: made(packed.unpack(&left)),
-        in_order: Secret::of(in_order),
-    }
+    let matched = Value::apply(Op::And, &[&found, &in_order], 1);
+    let left = Value::apply(Op::Select, &[&matched, &payload, &nothing], payload.width());
+    [matched, left, in_order]
 }
 
 /// For each place of a table that is sorted by `key`, what `combine` makes of the values of all records with its key up to it; and whether it is

@@ -1,0 +1,374 @@
+//! Programs that are not written in Rust: instructions on values that have numbers.
+//!
+//! Whoever writes such a program sends each party the same instructions, with its own inputs only. Values are numbered in the order in which they are made. What is
+//! forgotten stays until it has been computed: parties need not forget alike, as where an interpreter's collector decides.
+
+mod calculate;
+mod operation;
+mod packed;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use cenote_circuit::{Circuit, format};
+use cenote_net::PartyId;
+use cenote_session::Parties;
+use serde::{Deserialize, Serialize};
+
+pub use self::operation::Operation;
+pub use self::packed::Packed;
+use crate::error::{Error, Result};
+use crate::function::Routine;
+use crate::memory::Blocks;
+use crate::session::Session;
+use crate::value::{Value, no_row};
+
+/// One thing that a program does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Instruction {
+    /// `lanes` numbers of `width` bits of a party, which has them. One value.
+    Input {
+        /// Who gives them.
+        owner: u8,
+        /// Bits of each.
+        width: u32,
+        /// How many.
+        lanes: usize,
+        /// The numbers, at their owner.
+        bits: Option<Packed>,
+    },
+    /// Numbers that everybody knows. One value.
+    Public(Packed),
+    /// Something is done with values.
+    Apply {
+        /// What.
+        operation: Operation,
+        /// The values' numbers.
+        operands: Vec<u64>,
+        /// Public numbers.
+        numbers: Vec<u64>,
+    },
+    /// A function, which can be called then. One value.
+    Define(Recorded),
+    /// A circuit in Bristol Fashion or the older Bristol format, which can be called as a function. One value.
+    Circuit(String),
+    /// Values are verified and opened to parties: see [`Opened`].
+    Reveal {
+        /// The values' numbers.
+        values: Vec<u64>,
+        /// The parties.
+        to: Vec<u8>,
+    },
+    /// The program will not use these values again.
+    Forget(Vec<u64>),
+}
+
+impl Instruction {
+    /// How many values it makes.
+    pub fn results(&self) -> u64 {
+        match self {
+            Self::Input { .. } | Self::Public(_) | Self::Define(_) | Self::Circuit(_) => 1,
+            Self::Apply { operation, .. } => operation.results(),
+            Self::Reveal { .. } | Self::Forget(_) => 0,
+        }
+    }
+
+    /// The same for `party`: without the inputs of others.
+    #[must_use]
+    pub fn of_party(&self, party: PartyId) -> Self {
+        match self {
+            Self::Input {
+                owner, width, lanes, ..
+            } if *owner != party.0 => Self::Input {
+                owner: *owner,
+                width: *width,
+                lanes: *lanes,
+                bits: None,
+            },
+            other => other.clone(),
+        }
+    }
+}
+
+/// A function as a program records it: what is done with arguments, which are single secrets and the first values.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Bits of each argument.
+    pub inputs: Vec<u32>,
+    /// What is done.
+    pub body: Vec<Instruction>,
+    /// The numbers of the results.
+    pub outputs: Vec<u64>,
+}
+
+impl Recorded {
+    /// The circuit with the fewest ANDs, as [`Function::circuit`](crate::Function::circuit) gives it.
+    ///
+    /// # Errors
+    /// As [`Function::record`](crate::Function::record).
+    pub fn circuit(&self) -> Result<Circuit> {
+        Ok(self.routine()?.circuit())
+    }
+
+    fn routine(&self) -> Result<Routine> {
+        Routine::record(&self.inputs, |session, arguments| {
+            let mut body = Interpreter::new(session.clone());
+            arguments
+                .into_iter()
+                .for_each(|argument| body.keep(Stored::Value(argument)));
+            for instruction in &self.body {
+                body.execute(instruction)?;
+            }
+            let outputs = self.outputs.iter();
+            outputs.map(|&output| body.value(output).cloned()).collect()
+        })
+    }
+}
+
+/// What was opened: each value, at the parties to which it was.
+pub type Opened = Option<Vec<Packed>>;
+
+/// What a number stands for.
+enum Stored {
+    Value(Value),
+    Memory(Box<Blocks>),
+    Function(Routine),
+}
+
+impl Stored {
+    fn what(&self) -> &'static str {
+        match self {
+            Self::Value(_) => "a value",
+            Self::Memory(_) => "a memory",
+            Self::Function(_) => "a function",
+        }
+    }
+}
+
+/// What is forgotten and may not have been computed, before it is looked through.
+const FORGOTTEN: usize = 1024;
+
+/// Does what instructions say, at one party.
+pub struct Interpreter {
+    session: Session,
+    stored: HashMap<u64, Stored>,
+    next: u64,
+    /// Values that the program uses no more, but may not have been computed.
+    forgotten: Vec<u64>,
+    /// How many of these are looked through next.
+    patience: usize,
+}
+
+impl Interpreter {
+    /// One that has no values yet.
+    pub fn new(session: Session) -> Self {
+        Self {
+            session,
+            stored: HashMap::new(),
+            next: 0,
+            forgotten: Vec::new(),
+            patience: FORGOTTEN,
+        }
+    }
+
+    /// Does what all instructions of each batch say, and tells after each what was opened, until there are no more.
+    ///
+    /// # Errors
+    /// Those of [`Interpreter::execute`].
+    pub fn follow<E: From<Error>>(
+        &mut self,
+        batches: impl IntoIterator<Item = Vec<Instruction>>,
+        mut tell: impl FnMut(Vec<Opened>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        for batch in batches {
+            let mut opened = Vec::new();
+            for instruction in &batch {
+                opened.extend(self.execute(instruction)?);
+            }
+            tell(opened)?;
+        }
+        Ok(())
+    }
+
+    /// Does what an instruction says, and gives what was opened if it opens something.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] if the instruction has no meaning; what happened to the session.
+    pub fn execute(&mut self, instruction: &Instruction) -> Result<Option<Opened>> {
+        match instruction {
+            Instruction::Input {
+                owner,
+                width,
+                lanes,
+                bits,
+            } => {
+                let input = self.input(*owner, (*width, *lanes), bits.as_ref())?;
+                self.keep(Stored::Value(input));
+            }
+            Instruction::Public(numbers) => {
+                let public = self.public(numbers)?;
+                self.keep(Stored::Value(public));
+            }
+            Instruction::Apply {
+                operation,
+                operands,
+                numbers,
+            } => self.apply(*operation, operands, numbers)?,
+            Instruction::Define(function) => {
+                let routine = function.routine()?;
+                self.keep(Stored::Function(routine));
+            }
+            Instruction::Circuit(text) => {
+                let routine = of_circuit(text)?;
+                self.keep(Stored::Function(routine));
+            }
+            Instruction::Reveal { values, to } => {
+                let opened = self.reveal(values, to)?;
+                self.sweep();
+                return Ok(Some(opened));
+            }
+            Instruction::Forget(values) => {
+                self.forgotten.extend(values);
+                if self.forgotten.len() >= self.patience {
+                    self.sweep();
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn keep(&mut self, stored: Stored) {
+        self.stored.insert(self.next, stored);
+        self.next += 1;
+    }
+
+    fn stored(&self, number: u64) -> Result<&Stored> {
+        self.stored
+            .get(&number)
+            .ok_or_else(|| Error::BadInput(format!("the program has no value {number}")))
+    }
+
+    fn value(&self, number: u64) -> Result<&Value> {
+        match self.stored(number)? {
+            Stored::Value(value) => Ok(value),
+            other => Err(Error::BadInput(format!(
+                "{number} is {}, where a value is meant",
+                other.what()
+            ))),
+        }
+    }
+
+    fn memory(&mut self, number: u64) -> Result<&mut Blocks> {
+        match self.stored.get_mut(&number) {
+            Some(Stored::Memory(blocks)) => Ok(blocks),
+            _ => Err(Error::BadInput(format!("the program has no memory {number}"))),
+        }
+    }
+
+    fn function(&self, number: u64) -> Result<&Routine> {
+        match self.stored(number)? {
+            Stored::Function(routine) => Ok(routine),
+            other => Err(Error::BadInput(format!(
+                "{number} is {}, where a function is meant",
+                other.what()
+            ))),
+        }
+    }
+
+    fn input(&self, owner: u8, (width, lanes): (u32, usize), bits: Option<&Packed>) -> Result<Value> {
+        let refuse = |what: String| Err(Error::BadInput(what));
+        if usize::from(owner) >= self.session.parties() {
+            return refuse(format!("there is no party {owner} that could give an input"));
+        }
+        if let Some(what) = no_row(lanes) {
+            return refuse(what);
+        }
+        if !(1..=128).contains(&width) {
+            return refuse(format!("an input of {width} bits: it has 1 to 128"));
+        }
+        if bits.is_some_and(|bits| (bits.width(), bits.lanes()) != (width, lanes)) {
+            return refuse(format!("an input has not {width} bits in each of {lanes} places"));
+        }
+        let owner = PartyId(owner);
+        if bits.is_some() != (owner == self.session.me()) {
+            return refuse(format!(
+                "the numbers of an input of {owner} are given there, and nowhere else"
+            ));
+        }
+        let bits = bits.map(Packed::bits).transpose()?;
+        let wires = width as usize;
+        Ok(self.session.make(width, lanes, |machine| {
+            machine.input(owner, wires, lanes, bits.as_ref())
+        }))
+    }
+
+    fn public(&self, numbers: &Packed) -> Result<Value> {
+        if let Some(what) = no_row(numbers.lanes()) {
+            return Err(Error::BadInput(what));
+        }
+        let (bits, width) = (numbers.bits()?, numbers.width());
+        if bits.lanes() == 1 && width <= 128 {
+            let ones = (0..width).filter(|&row| bits.get(row as usize, 0));
+            return Ok(self
+                .session
+                .constant(width, ones.fold(0, |all, row| all | 1u128 << row)));
+        }
+        Ok(self
+            .session
+            .make(width, bits.lanes(), |machine| machine.constant(&bits)))
+    }
+
+    fn reveal(&self, numbers: &[u64], to: &[u8]) -> Result<Opened> {
+        let parties = self.session.parties();
+        if let Some(party) = to.iter().find(|&&party| usize::from(party) >= parties) {
+            let what = format!("there is no party {party} that could learn something");
+            return Err(Error::BadInput(what));
+        }
+        let to: Parties = to.iter().copied().map(PartyId).collect();
+        let values: Vec<&Value> = numbers
+            .iter()
+            .map(|&number| self.value(number))
+            .collect::<Result<_>>()?;
+        let mut opened = Vec::with_capacity(values.len());
+        for same in values.chunk_by(|one, other| one.lanes() == other.lanes()) {
+            let same: Vec<Value> = same.iter().map(|value| (*value).clone()).collect();
+            let Some(bits) = self.session.open_values(&same, to)? else {
+                continue;
+            };
+            let mut first = 0;
+            for value in &same {
+                let (width, stride) = (value.width() as usize, bits.stride());
+                let mut own = cenote_primitives::BitMatrix::zeros(width, bits.lanes());
+                own.words_mut()
+                    .copy_from_slice(&bits.words()[first * stride..(first + width) * stride]);
+                opened.push(Packed::from(&own));
+                first += width;
+            }
+        }
+        Ok(to.contains(self.session.me()).then_some(opened))
+    }
+
+    /// Gives up what is forgotten and has been computed. What has not been is an output of a circuit yet to be run, at all parties.
+    fn sweep(&mut self) {
+        let stored = &mut self.stored;
+        self.forgotten.retain(|number| match stored.get(number) {
+            Some(Stored::Value(value)) if value.is_pending() => true,
+            _ => {
+                stored.remove(number);
+                false
+            }
+        });
+        self.patience = FORGOTTEN + 2 * self.forgotten.len();
+    }
+}
+
+fn of_circuit(text: &str) -> Result<Routine> {
+    let circuit = format::read(text)
+        .map_err(|error| Error::BadInput(format!("line {}: {}", error.line, error.reason)))?;
+    let widths =
+        |values: &[cenote_circuit::Value]| values.iter().map(|value| value.width).collect::<Vec<u32>>();
+    let (inputs, outputs) = (widths(circuit.inputs()), widths(circuit.outputs()));
+    Routine::of_circuit(circuit, inputs, outputs)
+}
