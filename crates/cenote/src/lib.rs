@@ -102,3 +102,17 @@ pub use service_config::{DatabaseAddress, ServiceConfig, StockTarget, wrong_part
 
 /// Parties of the three-party protocol.
 pub const PARTIES: u8 = 3;
+
+/// The code of the documents for users is tested with the rest.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../docs/tutorial.md")]
+    mod tutorial {}
+    #[doc = include_str!("../../../docs/cookbook.md")]
+    mod cookbook {}
+}
+
+// The example of the README is tested with the rest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

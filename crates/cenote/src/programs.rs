@@ -32,9 +32,10 @@ use cenote_net::PartyId;
 use cenote_primitives::Entropy;
 pub use cenote_program::{
     Divided, Function, Int, Integer, Memory, Operand, Result, Secret, Session, Uint, Values, Word, apps,
-    interpreter, table,
+    interpreter, local, table,
 };
-use cenote_session::{AlsoAgree, ClearEngine, Connections, Costs, Demand, Terms, Warning, handshake, memory};
+pub use cenote_session::Demand;
+use cenote_session::{AlsoAgree, ClearEngine, Connections, Costs, Terms, Warning, handshake, memory};
 
 use crate::meeting::{load_identity, meet};
 use crate::report::{no_agreement, told};

@@ -97,3 +97,8 @@ pub use threads::{Started, Threads};
 pub use tls::{TlsChannel, TlsLink};
 pub use trunk::{Heard, TrunkConfig, TrunkFacts, TrunkLimits, TrunkState, Trunks};
 pub use waiting::{Awaited, OnWait, Waiting};
+
+// The example of the README is tested with the rest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -39,3 +39,8 @@ pub mod three;
 pub use log_prob::LogProb;
 pub use refusal::{Refusal, Setting, Violation};
 pub use remembered::Remembered;
+
+// The example of the README is tested with the rest.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

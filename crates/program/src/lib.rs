@@ -54,11 +54,7 @@ pub use session::Session;
 pub use values::Values;
 pub use word::{Int, Integer, Uint, Word};
 
-/// The code of the documents for users is tested with the rest.
+// The example of the README is tested with the rest.
 #[cfg(doctest)]
-mod documents {
-    #[doc = include_str!("../../../docs/tutorial.md")]
-    mod tutorial {}
-    #[doc = include_str!("../../../docs/cookbook.md")]
-    mod cookbook {}
-}
+#[doc = include_str!("../README.md")]
+mod readme {}

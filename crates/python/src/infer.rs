@@ -332,9 +332,8 @@ fn whole<T: ArrowPrimitiveType<Native: Into<i128>>>(
     kind: Type,
 ) -> Result<(), Problem> {
     match kind {
-        Type::Int { .. } | Type::Decimal { .. } => {
-            primitive::<T>(builder, array, |number| rescaled(number, 0, kind))
-        }
+        Type::Int { .. } | Type::Decimal { scale: 0, .. } => primitive::<T>(builder, array, Ok),
+        Type::Decimal { .. } => primitive::<T>(builder, array, |number| rescaled(number, 0, kind)),
         _ => Err(wrong_type(&array.data_type().to_string(), kind)),
     }
 }

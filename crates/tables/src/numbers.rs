@@ -137,6 +137,16 @@ impl Numbers {
         any!(&self.0, numbers => numbers[rows].iter().map(|&number| number as i128).collect())
     }
 
+    /// The low 32 bits of those in these places.
+    pub(crate) fn low_32(&self, rows: Range<usize>) -> Vec<i32> {
+        any!(&self.0, numbers => numbers[rows].iter().map(|&number| number as i32).collect())
+    }
+
+    /// The low 64 bits of those in these places.
+    pub(crate) fn low_64(&self, rows: Range<usize>) -> Vec<i64> {
+        any!(&self.0, numbers => numbers[rows].iter().map(|&number| number as i64).collect())
+    }
+
     /// All of them, in their order.
     pub fn iter(&self) -> impl Iterator<Item = i128> + '_ {
         (0..self.len()).map(|row| self.get(row))

@@ -92,88 +92,130 @@ fn outcome(
     Ok((opened.width(), words))
 }
 
+const X: &[i64] = &[7, -8, 5, 0, 3];
+const Y: &[i64] = &[-2, 3, 0, 4, 3];
+
+/// An operation, rows and public numbers that it takes, and the width of what it gives and that itself.
+type Case<'a> = (Operation, Vec<(u32, &'a [i64])>, Vec<u64>, u32, Vec<i64>);
+
+fn check(cases: Vec<Case<'_>>) {
+    for (operation, rows, numbers, width, expected) in cases {
+        let mask = u64::MAX >> (64 - width);
+        let mut expected: Vec<u64> = expected.iter().map(|&value| value as u64 & mask).collect();
+        let (told, mut found) = outcome(operation, &rows, &numbers, 0).unwrap();
+        if operation == Operation::Compact {
+            // Those that were not chosen come in some order.
+            found.truncate(3);
+            expected.truncate(3);
+        }
+        assert_eq!(
+            (told, found),
+            (width, expected),
+            "{operation:?} {rows:?} {numbers:?}"
+        );
+    }
+}
+
 #[test]
-fn instructions_do_what_they_are_named_for() {
+fn bits_are_calculated_with() {
     use Operation::*;
-    let x: &[i64] = &[7, -8, 5, 0, 3];
-    let y: &[i64] = &[-2, 3, 0, 4, 3];
-    type Case<'a> = (Operation, Vec<(u32, &'a [i64])>, Vec<u64>, u32, Vec<i64>);
-    let cases: Vec<Case<'_>> = vec![
-        (And, vec![(8, x), (8, y)], vec![], 8, vec![6, 0, 0, 0, 3]),
-        (Or, vec![(8, x), (8, &[1])], vec![], 8, vec![7, -7, 5, 1, 3]),
-        (Xor, vec![(8, x), (8, y)], vec![], 8, vec![-7, -5, 5, 4, 0]),
-        (Not, vec![(8, x)], vec![], 8, vec![-8, 7, -6, -1, -4]),
-        (Add, vec![(8, x), (8, y)], vec![], 8, vec![5, -5, 5, 4, 6]),
-        (Subtract, vec![(8, x), (8, y)], vec![], 8, vec![9, -11, 5, -4, 0]),
-        (Multiply, vec![(8, x), (8, y)], vec![], 8, vec![-14, -24, 0, 0, 9]),
-        (Negate, vec![(8, x)], vec![], 8, vec![-7, 8, -5, 0, -3]),
+    check(vec![
+        (And, vec![(8, X), (8, Y)], vec![], 8, vec![6, 0, 0, 0, 3]),
+        (Or, vec![(8, X), (8, &[1])], vec![], 8, vec![7, -7, 5, 1, 3]),
+        (Xor, vec![(8, X), (8, Y)], vec![], 8, vec![-7, -5, 5, 4, 0]),
+        (Not, vec![(8, X)], vec![], 8, vec![-8, 7, -6, -1, -4]),
+        (Add, vec![(8, X), (8, Y)], vec![], 8, vec![5, -5, 5, 4, 6]),
+        (Subtract, vec![(8, X), (8, Y)], vec![], 8, vec![9, -11, 5, -4, 0]),
+        (Multiply, vec![(8, X), (8, Y)], vec![], 8, vec![-14, -24, 0, 0, 9]),
+        (Negate, vec![(8, X)], vec![], 8, vec![-7, 8, -5, 0, -3]),
+    ]);
+}
+
+#[test]
+fn numbers_are_divided_and_compared() {
+    use Operation::*;
+    check(vec![
         (
             FloorDivide,
-            vec![(8, x), (8, y)],
+            vec![(8, X), (8, Y)],
             vec![1],
             8,
             vec![-4, -3, 0, 0, 1],
         ),
-        (Modulo, vec![(8, x), (8, y)], vec![1], 8, vec![-1, 1, 0, 0, 0]),
+        (Modulo, vec![(8, X), (8, Y)], vec![1], 8, vec![-1, 1, 0, 0, 0]),
         (
             FloorDivide,
-            vec![(8, x), (8, y)],
+            vec![(8, X), (8, Y)],
             vec![0],
             8,
             vec![0, 82, 0, 0, 1],
         ),
-        (Modulo, vec![(8, x), (8, y)], vec![0], 8, vec![7, 2, 0, 0, 0]),
-        (Less, vec![(8, x), (8, y)], vec![1], 1, vec![0, 1, 0, 1, 0]),
-        (Less, vec![(8, x), (8, y)], vec![0], 1, vec![1, 0, 0, 1, 0]),
-        (Equal, vec![(8, x), (8, y)], vec![], 1, vec![0, 0, 0, 0, 1]),
-        (Minimum, vec![(8, x), (8, y)], vec![1], 8, vec![-2, -8, 0, 0, 3]),
-        (Maximum, vec![(8, x), (8, y)], vec![0], 8, vec![-2, -8, 5, 4, 3]),
+        (Modulo, vec![(8, X), (8, Y)], vec![0], 8, vec![7, 2, 0, 0, 0]),
+        (Less, vec![(8, X), (8, Y)], vec![1], 1, vec![0, 1, 0, 1, 0]),
+        (Less, vec![(8, X), (8, Y)], vec![0], 1, vec![1, 0, 0, 1, 0]),
+        (Equal, vec![(8, X), (8, Y)], vec![], 1, vec![0, 0, 0, 0, 1]),
+        (Minimum, vec![(8, X), (8, Y)], vec![1], 8, vec![-2, -8, 0, 0, 3]),
+        (Maximum, vec![(8, X), (8, Y)], vec![0], 8, vec![-2, -8, 5, 4, 3]),
         (
             Select,
-            vec![(1, &[1, 0, 1, 0, 0]), (8, x), (8, y)],
+            vec![(1, &[1, 0, 1, 0, 0]), (8, X), (8, Y)],
             vec![],
             8,
             vec![7, 3, 5, 4, 3],
         ),
-        (Resize, vec![(8, x)], vec![12, 1], 12, vec![7, -8, 5, 0, 3]),
-        (Resize, vec![(8, x)], vec![12, 0], 12, vec![7, 248, 5, 0, 3]),
-        (Resize, vec![(8, x)], vec![2, 1], 2, vec![3, 0, 1, 0, 3]),
-        (Part, vec![(8, x)], vec![1, 3], 3, vec![3, 4, 2, 0, 1]),
+    ]);
+}
+
+#[test]
+fn bits_are_moved() {
+    use Operation::*;
+    check(vec![
+        (Resize, vec![(8, X)], vec![12, 1], 12, vec![7, -8, 5, 0, 3]),
+        (Resize, vec![(8, X)], vec![12, 0], 12, vec![7, 248, 5, 0, 3]),
+        (Resize, vec![(8, X)], vec![2, 1], 2, vec![3, 0, 1, 0, 3]),
+        (Part, vec![(8, X)], vec![1, 3], 3, vec![3, 4, 2, 0, 1]),
         (Join, vec![(4, &[1, 2]), (4, &[3])], vec![], 8, vec![49, 50]),
-        (ShiftLeft, vec![(8, x)], vec![2], 8, vec![28, -32, 20, 0, 12]),
-        (ShiftLeft, vec![(8, x)], vec![1 << 40], 8, vec![0; 5]),
-        (ShiftRight, vec![(8, x)], vec![1, 1], 8, vec![3, -4, 2, 0, 1]),
-        (ShiftRight, vec![(8, x)], vec![9, 1], 8, vec![0, -1, 0, 0, 0]),
+        (ShiftLeft, vec![(8, X)], vec![2], 8, vec![28, -32, 20, 0, 12]),
+        (ShiftLeft, vec![(8, X)], vec![1 << 40], 8, vec![0; 5]),
+        (ShiftRight, vec![(8, X)], vec![1, 1], 8, vec![3, -4, 2, 0, 1]),
+        (ShiftRight, vec![(8, X)], vec![9, 1], 8, vec![0, -1, 0, 0, 0]),
         (
             ShiftLeftBy,
-            vec![(8, x), (3, &[1])],
+            vec![(8, X), (3, &[1])],
             vec![],
             8,
             vec![14, -16, 10, 0, 6],
         ),
         (
             ShiftRightBy,
-            vec![(8, x), (4, &[1, 2, 9, 1, 0])],
+            vec![(8, X), (4, &[1, 2, 9, 1, 0])],
             vec![1],
             8,
             vec![3, -2, 0, 0, 3],
         ),
-        (Slice, vec![(8, x)], vec![1, 3], 8, vec![-8, 5, 0]),
-        (Take, vec![(8, x)], vec![4, 0, 4], 8, vec![3, 7, 3]),
+    ]);
+}
+
+#[test]
+fn rows_are_put_together() {
+    use Operation::*;
+    check(vec![
+        (Slice, vec![(8, X)], vec![1, 3], 8, vec![-8, 5, 0]),
+        (Take, vec![(8, X)], vec![4, 0, 4], 8, vec![3, 7, 3]),
         (
             Concat,
-            vec![(8, x), (8, &[9])],
+            vec![(8, X), (8, &[9])],
             vec![],
             8,
             vec![7, -8, 5, 0, 3, 9],
         ),
         (Fill, vec![(8, &[9])], vec![3], 8, vec![9; 3]),
-        (Sum, vec![(8, x)], vec![64, 1, 1], 64, vec![7]),
-        (Sum, vec![(8, x)], vec![10, 0, 1], 10, vec![263]),
-        (Sum, vec![(8, x)], vec![4, 1, 1], 4, vec![7]),
+        (Sum, vec![(8, X)], vec![64, 1, 1], 64, vec![7]),
+        (Sum, vec![(8, X)], vec![10, 0, 1], 10, vec![263]),
+        (Sum, vec![(8, X)], vec![4, 1, 1], 4, vec![7]),
         (Sum, vec![(8, &[1, 2, 3, 4, 5, 6])], vec![8, 0, 2], 8, vec![9, 12]),
-        (Least, vec![(8, x)], vec![1], 8, vec![-8]),
-        (Greatest, vec![(8, x)], vec![0], 8, vec![-8]),
+        (Least, vec![(8, X)], vec![1], 8, vec![-8]),
+        (Greatest, vec![(8, X)], vec![0], 8, vec![-8]),
         (PlaceOfLeast, vec![(8, &[4, 2, 9, 2, 9])], vec![0], 64, vec![1]),
         (
             PlaceOfGreatest,
@@ -186,8 +228,15 @@ fn instructions_do_what_they_are_named_for() {
         (Count, vec![(1, &[1, 0, 1, 1])], vec![], 64, vec![3]),
         (All, vec![(1, &[1, 0, 1])], vec![], 1, vec![0]),
         (Any, vec![(1, &[0, 0, 1])], vec![], 1, vec![1]),
-        (CumulativeSum, vec![(8, x)], vec![], 8, vec![7, -1, 4, 4, 7]),
-        (Sort, vec![(8, x)], vec![8, 1], 8, vec![-8, 0, 3, 5, 7]),
+        (CumulativeSum, vec![(8, X)], vec![], 8, vec![7, -1, 4, 4, 7]),
+    ]);
+}
+
+#[test]
+fn records_are_sorted_and_scanned() {
+    use Operation::*;
+    check(vec![
+        (Sort, vec![(8, X)], vec![8, 1], 8, vec![-8, 0, 3, 5, 7]),
         (
             Sort,
             vec![(8, &[0x31, 0x12, 0x23])],
@@ -205,48 +254,33 @@ fn instructions_do_what_they_are_named_for() {
         (Ends, vec![(1, &[1, 0, 1, 1, 0])], vec![], 1, vec![0, 1, 1, 0, 1]),
         (
             Scan,
-            vec![(1, &[1, 0, 1, 0, 0]), (8, x)],
+            vec![(1, &[1, 0, 1, 0, 0]), (8, X)],
             vec![0, 1],
             8,
             vec![7, -1, 5, 5, 8],
         ),
         (
             Scan,
-            vec![(1, &[1, 0, 1, 0, 0]), (8, x)],
+            vec![(1, &[1, 0, 1, 0, 0]), (8, X)],
             vec![1, 1],
             8,
             vec![7, -8, 5, 0, 0],
         ),
         (
             Scan,
-            vec![(1, &[1, 0, 1, 0, 0]), (8, x)],
+            vec![(1, &[1, 0, 1, 0, 0]), (8, X)],
             vec![2, 1],
             8,
             vec![7, 7, 5, 5, 5],
         ),
         (
             Compact,
-            vec![(1, &[0, 1, 0, 1, 1]), (8, x)],
+            vec![(1, &[0, 1, 0, 1, 1]), (8, X)],
             vec![],
             8,
             vec![-8, 0, 3, 7, 5],
         ),
-    ];
-    for (operation, rows, numbers, width, expected) in cases {
-        let mask = u64::MAX >> (64 - width);
-        let mut expected: Vec<u64> = expected.iter().map(|&value| value as u64 & mask).collect();
-        let (told, mut found) = outcome(operation, &rows, &numbers, 0).unwrap();
-        if operation == Operation::Compact {
-            // Those that were not chosen come in some order.
-            found.truncate(3);
-            expected.truncate(3);
-        }
-        assert_eq!(
-            (told, found),
-            (width, expected),
-            "{operation:?} {rows:?} {numbers:?}"
-        );
-    }
+    ]);
     assert_eq!(
         outcome(Compact, &[(1, &[0, 1, 1]), (8, &[5])], &[], 1).unwrap(),
         (64, vec![2])

@@ -145,44 +145,50 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn write<W: Write + Send>(self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<()> {
+        let rows = self.rows.clone();
         match (&self.column.values, self.field.kind) {
             (Values::Text(width, bytes), _) => {
                 let text = |row| ByteArray::from(&*shown(text_of(*width, bytes, row)));
-                self.put::<ByteArrayType, W>(group, text)
+                self.put::<ByteArrayType, W>(group, rows.map(text).collect())
             }
             (Values::Numbers(numbers), kind) => match physical(kind) {
-                Physical::BOOLEAN => self.put::<BoolType, W>(group, |row| numbers.get(row) != 0),
+                Physical::BOOLEAN => {
+                    let bools = rows.map(|row| numbers.get(row) != 0);
+                    self.put::<BoolType, W>(group, bools.collect())
+                }
                 // Numbers without a sign keep their bits.
-                Physical::INT32 => self.put::<Int32Type, W>(group, |row| numbers.get(row) as i32),
-                Physical::INT64 => self.put::<Int64Type, W>(group, |row| numbers.get(row) as i64),
+                Physical::INT32 => self.put::<Int32Type, W>(group, numbers.low_32(rows)),
+                Physical::INT64 => self.put::<Int64Type, W>(group, numbers.low_64(rows)),
                 _ => {
                     let Type::Decimal { precision, .. } = kind else {
                         return Err(ParquetError::General(format!("numbers are no {kind}")));
                     };
                     let skipped = 16 - bytes(precision);
-                    self.put::<FixedLenByteArrayType, W>(group, |row| {
-                        FixedLenByteArray::from(numbers.get(row).to_be_bytes()[skipped..].to_vec())
-                    })
+                    let number =
+                        |row| FixedLenByteArray::from(numbers.get(row).to_be_bytes()[skipped..].to_vec());
+                    self.put::<FixedLenByteArrayType, W>(group, rows.map(number).collect())
                 }
             },
         }
     }
 
+    /// Writes values, one for each row: those that are not null.
     fn put<T: DataType, W: Write + Send>(
         &self,
         group: &mut SerializedRowGroupWriter<'_, W>,
-        value: impl Fn(usize) -> T::T,
+        mut values: Vec<T::T>,
     ) -> Result<()> {
         let missing = || ParquetError::General("there are more columns than fields".into());
         let mut writer = group.next_column()?.ok_or_else(missing)?;
-        let there = self.rows.clone().filter(|&row| !self.column.is_null(row));
-        let values: Vec<T::T> = there.map(value).collect();
-        let levels: Option<Vec<i16>> = self.field.nullable.then(|| {
-            self.rows
-                .clone()
-                .map(|row| i16::from(!self.column.is_null(row)))
-                .collect()
-        });
+        let is_there = |row| !self.column.is_null(row);
+        if !self.rows.clone().all(is_there) {
+            let mut rows = self.rows.clone();
+            values.retain(|_| rows.next().is_some_and(is_there));
+        }
+        let levels: Option<Vec<i16>> = self
+            .field
+            .nullable
+            .then(|| self.rows.clone().map(|row| i16::from(is_there(row))).collect());
         writer
             .typed::<T>()
             .write_batch(&values, levels.as_deref(), None)?;
