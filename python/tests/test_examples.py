@@ -9,12 +9,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 import cenote
+from cenote import _cenote
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [CHECKOUT / "README.md", CHECKOUT / "python" / "README.md", CHECKOUT / "docs" / "python.md"]
@@ -24,7 +26,9 @@ MODULES = [name for _, name, _ in pkgutil.walk_packages(cenote.__path__, "cenote
 @pytest.mark.parametrize("name", ["cenote", *MODULES])
 def test_docstrings(name: str) -> None:
     module = importlib.import_module(name)
-    results = doctest.testmod(module, extraglobs={"cenote": cenote}, optionflags=doctest.ELLIPSIS)
+    # Examples of what sessions make have a session, and the closed one of an example does not stay for the next.
+    s = cenote.Session(_cenote.Program.clear(3))
+    results = doctest.testmod(module, extraglobs={"cenote": cenote, "np": np, "s": s}, optionflags=doctest.ELLIPSIS)
     assert results.failed == 0
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -192,6 +193,52 @@ def test_job_files_are_run(tmp_path: Path) -> None:
     reports = together(*(lambda party=party: party.run(jobs[party.number]) for party in every))
     for report in reports:
         assert int(report["outputs"][0]["values"][0], 16) == 11
+
+
+def test_a_program_of_two_parties(tmp_path: Path) -> None:
+    def run(party: cenote.Party) -> list[Any]:
+        def given(owner: int, values: list[int]) -> list[int] | None:
+            return values if owner == party.number else None
+
+        with party.session("products, 1", and_gates=10_000) as s:
+            assert (s.me, s.parties) == (party.number, 2)
+            a = s.input(0, given(0, [3, 1, 2]), np.uint32, 3)
+            b = s.input(1, given(1, [9, 4, 7]), np.uint32, 3)
+            some = (a * b).reveal(to=[1])
+            return [int((a * b).sum().open()), None if some is None else some.tolist()]
+
+    first, second = parties(tmp_path, 2)
+    answers = together(lambda: run(first), lambda: run(second))
+    assert answers == [[45, None], [45, [27, 4, 14]]]
+
+
+def test_programs_say_what_is_given_where(tmp_path: Path) -> None:
+    def run(party: cenote.Party) -> None:
+        with party.session("wrong calls") as s:
+            own, other = party.number, 1 - party.number
+            wrong: list[tuple[Callable[[], Any], str]] = [
+                (lambda: s.input(other, [1, 2], np.uint8), f"the values of party {other} stay there"),
+                (lambda: s.input(other, length=2), "state the dtype"),
+                (lambda: s.input(own, [1, 2]), "would be told to the others"),
+                (lambda: s.input(own, dtype=np.uint8), "give its values"),
+            ]
+            for call, match in wrong:
+                with pytest.raises(cenote.UsageError, match=match):
+                    call()
+
+    first, second = parties(tmp_path, 2)
+    assert together(lambda: run(first), lambda: run(second)) == [None, None]
+
+
+def test_programs_that_differ_stop(tmp_path: Path) -> None:
+    def run(party: cenote.Party) -> int:
+        with party.session("differs") as s:
+            a = s.input(0, 5 if party.number == 0 else None, np.uint8)
+            return int((a + party.number).open())
+
+    first, second = parties(tmp_path, 2)
+    for error in together(lambda: run(first), lambda: run(second)):
+        assert isinstance(error, cenote.CenoteError)
 
 
 def test_a_wrong_party_file_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@
 //! input ends, because the parent is gone, ends at once. The children are stopped when the parent stops waiting. When the
 //! operator stops the parent, it passes that on, so that all parties end in order.
 
+mod child;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -19,6 +21,7 @@ use serde_json::Value;
 use crate::error::{Failure, Failures};
 use crate::stop::{self, Session};
 use crate::{Error, Result};
+pub use child::{Parent, child};
 
 /// The first line to a child.
 #[derive(Debug, Serialize, Deserialize)]
@@ -72,9 +75,6 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How long the parties may take to end in order at the operator's word, before they are stopped.
 const ORDERLY: Duration = Duration::from_secs(20);
 
-/// How long the end of a failed party waits for peers to take its last words.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-
 /// The parent's side: one running child per party, stopped on drop.
 struct Children {
     children: Vec<Child>,
@@ -94,8 +94,6 @@ enum Event<R> {
     Line(usize, Message<R>),
     /// What the child has said.
     Said(usize, Vec<u8>),
-    /// What it is to hear.
-    Say(PartyId, Vec<u8>),
     /// The child's output ended, or was no message.
     End(usize),
     /// The operator wants all to end.
@@ -103,7 +101,6 @@ enum Event<R> {
 }
 
 /// What is heard of children that work.
-#[derive(Debug)]
 pub enum Heard {
     /// What the slowest of them has done, of how much.
     Progress {
@@ -139,7 +136,7 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
 ) -> Result<Vec<R>> {
     let (sender, events) = channel();
     let mut children = Children { children: Vec::new() };
-    let mut inputs = Vec::new();
+    let mut inputs: Vec<Sender<Vec<u8>>> = Vec::new();
     for party in (0..parties).map(PartyId) {
         let mut command = command(party);
         let mut child = command
@@ -148,40 +145,55 @@ pub fn run_all<T: Serialize, R: DeserializeOwned + Send + 'static>(
             .spawn()
             .map_err(|error| Error::local(format!("starting a process for {party}"), error))?;
         let output = child.stdout.take().expect("the output is piped");
-        inputs.push(child.stdin.take().expect("the input is piped"));
+        let input = child.stdin.take().expect("the input is piped");
         children.children.push(child);
         let sender = sender.clone();
-        std::thread::Builder::new()
-            .name(format!("output of {party}"))
-            .spawn(move || forward(party.index(), BufReader::new(output), &sender))
-            .map_err(|error| Error::local("starting a thread", error))?;
-        // A child that has ended already shows that in its events.
-        let _ = write_line(
-            inputs.last_mut().expect("just pushed"),
-            &Start {
-                me: party.0,
-                task: task(party),
-            },
-        );
+        thread(format!("output of {party}"), move || {
+            forward(party.index(), BufReader::new(output), &sender);
+        })?;
+        // A child that does not read holds up nobody but its own thread.
+        let (writer, lines) = channel();
+        thread(format!("input of {party}"), move || write_all(input, &lines))?;
+        let start = Start {
+            me: party.0,
+            task: task(party),
+        };
+        let _ = writer.send(line(&start, &[])?);
+        inputs.push(writer);
     }
     if let Some(orders) = orders {
-        let sender = sender.clone();
+        let inputs = inputs.clone();
         let pass_on = move || {
-            let mut orders = orders.into_iter();
-            orders.all(|(party, order)| sender.send(Event::Say(party, order)).is_ok());
+            for (party, order) in orders {
+                let Ok(line) = line(&Word::Bytes(order.len()), &order) else {
+                    return;
+                };
+                // A child that has ended already shows that in its events.
+                let _ = inputs[party.index()].send(line);
+            }
         };
-        std::thread::Builder::new()
-            .name("orders".into())
-            .spawn(pass_on)
-            .map_err(|error| Error::local("starting a thread", error))?;
+        thread("orders".into(), pass_on)?;
     }
     Session::run(
         "all parties were told to end, and no output was written",
         |session| {
             session.then(move || drop(sender.send(Event::Stop)));
-            supervise(&mut children, &mut inputs, &events, patience, &mut heard)
+            supervise(&mut children, &inputs, &events, patience, &mut heard)
         },
     )
+}
+
+fn thread(name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    let started = std::thread::Builder::new().name(name).spawn(work);
+    started
+        .map(drop)
+        .map_err(|error| Error::local("starting a thread", error))
+}
+
+/// Writes what comes for a child, as long as it reads.
+fn write_all(mut input: ChildStdin, lines: &Receiver<Vec<u8>>) {
+    let mut lines = lines.iter();
+    while lines.next().is_some_and(|line| input.write_all(&line).is_ok()) {}
 }
 
 fn forward<R: DeserializeOwned>(party: usize, mut output: impl BufRead, sender: &Sender<Event<R>>) {
@@ -215,7 +227,7 @@ fn read_bytes(input: impl Read, count: usize) -> Option<Vec<u8>> {
 
 fn supervise<R>(
     children: &mut Children,
-    inputs: &mut [ChildStdin],
+    inputs: &[Sender<Vec<u8>>],
     events: &Receiver<Event<R>>,
     patience: Duration,
     heard: &mut impl FnMut(Heard),
@@ -225,10 +237,6 @@ fn supervise<R>(
         match watch.next(events) {
             Ok(Event::Line(party, message)) => watch.hear(party, message, inputs, patience, heard),
             Ok(Event::Said(party, said)) => heard(Heard::Said(PartyId(party as u8), said)),
-            Ok(Event::Say(party, order)) => {
-                // A child that has ended already shows that in its events.
-                let _ = write_bytes(&mut inputs[party.index()], &Word::Bytes(order.len()), &order);
-            }
             Ok(Event::End(party)) if watch.has_ended(party) => {}
             Ok(Event::End(party)) => {
                 let how = ending(&mut children.children[party]);
@@ -285,7 +293,7 @@ impl<R> Watch<R> {
         &mut self,
         party: usize,
         message: Message<R>,
-        inputs: &mut [ChildStdin],
+        inputs: &[Sender<Vec<u8>>],
         patience: Duration,
         heard: &mut impl FnMut(Heard),
     ) {
@@ -349,9 +357,9 @@ impl<R> Watch<R> {
 }
 
 /// Says `word` to all children. One that has ended already shows that in its events.
-fn tell(inputs: &mut [ChildStdin], word: &Word) {
+fn tell(inputs: &[Sender<Vec<u8>>], word: &Word) {
     for input in inputs {
-        let _ = write_line(input, word);
+        let _ = line(word, &[]).map(|line| input.send(line));
     }
 }
 
@@ -368,132 +376,13 @@ fn ending(child: &mut Child) -> String {
     }
 }
 
-fn write_line(output: &mut impl Write, message: &impl Serialize) -> std::io::Result<()> {
-    write_bytes(output, message, &[])
-}
-
-/// Writes a message and the bytes that follow it.
-fn write_bytes(output: &mut impl Write, message: &impl Serialize, bytes: &[u8]) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(message)?;
+/// A message as it is written, and the bytes that follow it.
+fn line(message: &impl Serialize, bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut line =
+        serde_json::to_vec(message).map_err(|error| Error::local("telling another process", error.into()))?;
     line.push(b'\n');
-    output.write_all(&line)?;
-    output.write_all(bytes)?;
-    output.flush()
-}
-
-/// A child's way to its parent.
-pub struct Parent {
-    contacts: Receiver<Vec<Contact>>,
-    orders: Receiver<Vec<u8>>,
-}
-
-impl Parent {
-    /// Tells where this party listens, and waits for where all parties do.
-    ///
-    /// # Errors
-    /// [`Error::Local`] if the parent cannot be told.
-    pub fn meet(&self, contact: Contact) -> Result<Vec<Contact>> {
-        say::<()>(&Message::Ready(contact))?;
-        // The reading thread ends the process when the parent goes away.
-        self.contacts
-            .recv()
-            .map_err(|_| Error::local("waiting for the parent", std::io::Error::other("it is gone")))
-    }
-
-    /// Waits for the next bytes that the parent has for this party. Nothing if there are no more, since the parent says so, or its operator has stopped it.
-    pub fn hear(&self) -> Option<Vec<u8>> {
-        self.orders.recv().ok().filter(|order| !order.is_empty())
-    }
-
-    /// Says something of which the parent knows the meaning.
-    ///
-    /// # Errors
-    /// [`Error::Local`] if the parent cannot be told.
-    pub fn say(&self, bytes: &[u8]) -> Result<()> {
-        let message = Message::<()>::Bytes(bytes.len());
-        write_bytes(&mut std::io::stdout().lock(), &message, bytes)
-            .map_err(|error| Error::local("telling the parent", error))
-    }
-
-    /// Tells how far this party is. A parent that is gone is noticed elsewhere.
-    pub fn progress(&self, done: u64, total: u64) {
-        let _ = say::<()>(&Message::Progress { done, total });
-    }
-
-    /// Tells something else, which no other party is told.
-    pub fn note(&self, note: Value) {
-        let _ = say::<()>(&Message::Note(note));
-    }
-}
-
-fn say<R: Serialize>(message: &Message<R>) -> Result<()> {
-    write_line(&mut std::io::stdout().lock(), message)
-        .map_err(|error| Error::local("telling the parent", error))
-}
-
-/// Runs as the child of [`run_all`]: takes a task of the type that it gives from standard input, runs it, and tells the
-/// parent how it ended. Gives the failure's kind, for the exit code.
-///
-/// The process ends as soon as its standard input does.
-pub fn child<T: DeserializeOwned, R: Serialize>(
-    run: impl FnOnce(PartyId, T, &Parent) -> Result<R>,
-) -> std::result::Result<(), crate::Kind> {
-    let mut input = BufReader::new(std::io::stdin());
-    let mut line = String::new();
-    let start = match input.read_line(&mut line) {
-        Ok(read) if read > 0 => serde_json::from_str::<Start<T>>(&line).ok(),
-        _ => None,
-    };
-    let Some(start) = start else {
-        return Err(crate::Kind::Misuse);
-    };
-    let me = PartyId(start.me);
-    let (sender, contacts) = channel();
-    let (order, orders) = channel();
-    let watch = std::thread::Builder::new().name("parent".into()).spawn(move || {
-        let mut line = String::new();
-        let mut order = Some(order);
-        while matches!(input.read_line(&mut line), Ok(read) if read > 0) {
-            match serde_json::from_str(&line) {
-                Ok(Word::Meet(contacts)) => {
-                    // The receiver is dropped once the contacts are known.
-                    let _ = sender.send(contacts);
-                }
-                Ok(Word::Bytes(count)) => {
-                    let Some(bytes) = read_bytes(&mut input, count) else {
-                        break;
-                    };
-                    // Nobody may want it any more.
-                    let _ = order.as_ref().map(|order| order.send(bytes));
-                }
-                Ok(Word::Stop(word)) => {
-                    order = None;
-                    if !stop::request(&word) {
-                        std::process::exit(i32::from(crate::Kind::Stopped.exit_code()));
-                    }
-                }
-                // Whoever speaks another language is not the parent that this child was made for.
-                Err(_) => std::process::exit(i32::from(crate::Kind::Misuse.exit_code())),
-            }
-            line.clear();
-        }
-        // Nobody wants the result any more.
-        std::process::exit(i32::from(crate::Kind::Internal.exit_code()));
-    });
-    let result = match watch {
-        Ok(_) => run(me, start.task, &Parent { contacts, orders }),
-        Err(error) => Err(Error::local("starting a thread", error)),
-    };
-    match result {
-        Ok(result) => say(&Message::Done(Box::new(result))).map_err(|error| error.kind()),
-        Err(error) => {
-            // If the parent is gone, nobody is there to be told.
-            let _ = say::<()>(&Message::Failed(Failure::new(me, &error)));
-            // The peers are told too, before the end of this process cuts that off.
-            cenote_net::wait_for_farewells(LAST_WORDS);
-            Err(error.kind())
-        }
-    }
+    line.extend_from_slice(bytes);
+    Ok(line)
 }
 
 #[cfg(test)]

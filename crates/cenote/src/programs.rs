@@ -26,10 +26,11 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote_net::PartyId;
 use cenote_primitives::Entropy;
+use cenote_program::interpreter::{Instruction, Interpreter, Opened};
 pub use cenote_program::{
     Divided, Function, Int, Integer, Memory, Operand, Result, Secret, Session, Uint, Values, Word, apps,
     interpreter, local, table,
@@ -37,8 +38,10 @@ pub use cenote_program::{
 pub use cenote_session::Demand;
 use cenote_session::{AlsoAgree, ClearEngine, Connections, Costs, Terms, Warning, handshake, memory};
 
+use serde::{Deserialize, Serialize};
+
 use crate::meeting::{load_identity, meet};
-use crate::report::{no_agreement, told};
+use crate::report::{PartyCosts, Seconds, no_agreement, told};
 use crate::{Error, PartyConfig, Prepared, Protocol, stop};
 
 /// A session of one party alone, without secrecy, for trying programs out.
@@ -72,6 +75,49 @@ impl Run<'_> {
         config: &PartyConfig,
         program: impl FnOnce(&Session) -> Result<T>,
     ) -> crate::Result<T> {
+        Ok(self.meet_and_run(config, program)?.0)
+    }
+
+    /// As [`Run::between`], for a program that is not written in Rust: it does what `batches` say, until they end, and `told` hears what was opened for each. Parties need not
+    /// [forget](Instruction::Forget) alike.
+    ///
+    /// # Errors
+    /// As [`Run::between`].
+    pub fn follow(
+        &self,
+        config: &PartyConfig,
+        batches: impl IntoIterator<Item = Vec<Instruction>>,
+        mut told: impl FnMut(Vec<Opened>),
+    ) -> crate::Result<Followed> {
+        let start = Instant::now();
+        let ((), ended) = self.meet_and_run(config, |session| {
+            Interpreter::forgetting_alone(session.clone()).follow(batches, |opened| {
+                told(opened);
+                Ok(())
+            })
+        })?;
+        Ok(Followed::new(config.me, start, ended))
+    }
+
+    /// As [`Run::between`], as party `me` over `connections`.
+    ///
+    /// # Errors
+    /// As [`Run::between`].
+    pub fn over<T>(
+        &self,
+        me: PartyId,
+        connections: Connections,
+        program: impl FnOnce(&Session) -> Result<T>,
+    ) -> crate::Result<T> {
+        let prepared = self.prepare()?;
+        Ok(self.run(prepared, me, connections, None, program)?.0)
+    }
+
+    fn meet_and_run<T>(
+        &self,
+        config: &PartyConfig,
+        program: impl FnOnce(&Session) -> Result<T>,
+    ) -> crate::Result<(T, Ended)> {
         let identity = Arc::new(load_identity(&config.identity)?);
         config.check_parties(&self.protocol)?;
         if let Some(bytes) = config.memory {
@@ -86,20 +132,6 @@ impl Run<'_> {
             let connections = session.interrupts(connections);
             self.run(prepared, config.me, connections, config.phase_timeout, program)
         })
-    }
-
-    /// As [`Run::between`], as party `me` over `connections`.
-    ///
-    /// # Errors
-    /// As [`Run::between`].
-    pub fn over<T>(
-        &self,
-        me: PartyId,
-        connections: Connections,
-        program: impl FnOnce(&Session) -> Result<T>,
-    ) -> crate::Result<T> {
-        let prepared = self.prepare()?;
-        self.run(prepared, me, connections, None, program)
     }
 
     pub(crate) fn prepare(&self) -> crate::Result<Prepared> {
@@ -125,7 +157,7 @@ impl Run<'_> {
         connections: Connections,
         phase_timeout: Option<Duration>,
         program: impl FnOnce(&Session) -> Result<T>,
-    ) -> crate::Result<T> {
+    ) -> crate::Result<(T, Ended)> {
         let demand = self.demand();
         let conversation = Conversation {
             me,
@@ -134,7 +166,30 @@ impl Run<'_> {
             also_agree: &(),
             phase_timeout,
         };
-        Ok(conversation.hold(prepared, connections, program)?.0)
+        conversation.hold(prepared, connections, program)
+    }
+}
+
+/// How a program ended that followed instructions, at one party.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Followed {
+    /// What it cost.
+    pub costs: PartyCosts,
+    /// Whether all parties have said that they ended it. If not, what this party has learnt was verified all the same.
+    pub is_agreed: bool,
+    /// What this party should know besides, in words.
+    pub warnings: Vec<String>,
+}
+
+impl Followed {
+    pub(crate) fn new(me: PartyId, start: Instant, ended: Ended) -> Self {
+        let mut seconds = Seconds::default();
+        seconds.add("total", start.elapsed());
+        Followed {
+            costs: PartyCosts::new(me.0, &ended.costs, seconds),
+            is_agreed: ended.is_agreed,
+            warnings: ended.warnings.iter().map(ToString::to_string).collect(),
+        }
     }
 }
 

@@ -198,8 +198,7 @@ pub struct PartyCosts {
 }
 
 impl PartyCosts {
-    /// Those of a session of `party`, with the seconds of phases besides its own.
-    pub fn new(party: u8, costs: &Costs, mut seconds: Seconds) -> Self {
+    pub(crate) fn new(party: u8, costs: &Costs, mut seconds: Seconds) -> Self {
         for &(phase, time) in &costs.phases {
             seconds.add(phase, time);
         }

@@ -172,6 +172,17 @@ impl Routine {
         &self.inputs
     }
 
+    /// Bits of each result.
+    pub(crate) fn outputs(&self) -> &[u32] {
+        &self.outputs
+    }
+
+    /// All results on arguments of its widths, one above the other; there is at least one.
+    #[track_caller]
+    pub(crate) fn call_together(&self, operands: &[&Value]) -> Value {
+        Value::apply(Op::Call(self.called.clone()), operands, self.outputs.iter().sum())
+    }
+
     /// The results on arguments of its widths.
     #[track_caller]
     pub(crate) fn call(&self, operands: &[&Value]) -> Vec<Value> {

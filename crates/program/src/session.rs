@@ -213,6 +213,14 @@ impl Session {
         }
     }
 
+    /// Runs everything that was recorded.
+    pub(crate) fn flush_all(&self) {
+        let core = &mut *self.0.core.borrow_mut();
+        while let Some((&lanes, _)) = core.open.first_key_value().filter(|_| !core.recording) {
+            self.run(core, lanes);
+        }
+    }
+
     /// New wires, which `make` makes.
     pub(crate) fn made(&self, make: impl FnOnce(&mut dyn Machine) -> cenote_session::Result<Slot>) -> State {
         let core = &mut *self.0.core.borrow_mut();

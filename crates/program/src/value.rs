@@ -38,11 +38,6 @@ impl Value {
         &self.node
     }
 
-    /// Whether it is yet to be computed.
-    pub(crate) fn is_pending(&self) -> bool {
-        matches!(*self.node.state.borrow(), State::Pending(_))
-    }
-
     /// Wires `from..from + width` as a value of their own, if the value has been computed.
     pub(crate) fn wires(&self, from: u32, width: u32) -> Option<Value> {
         let state = match &*self.node.state.borrow() {

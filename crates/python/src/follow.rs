@@ -1,28 +1,29 @@
 //! The parties that follow a program, on threads of their own.
 
 use std::collections::VecDeque;
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cenote::local::{Setting, run_program};
 use cenote::programs::interpreter::{Instruction, Interpreter, Opened, Packed};
-use cenote::programs::{self, Session};
+use cenote::programs::{self, Followed};
 use cenote::stop::Scope;
-use cenote::{PartyConfig, PartyCosts, PartyId, Protocol, Result, Seconds};
+use cenote::{PartyConfig, PartyId, Protocol, Result, wait_for_farewells};
 use pyo3::prelude::*;
 
 use crate::error::{InternalError, UsageError, raised};
-use crate::running::{GLANCE, check_process};
+use crate::running::{GLANCE, LAST_WORDS, check_process};
 
 /// Batches that are on their way while the next is written.
 const AHEAD: u64 = 2;
 
 enum Event {
     /// What a party opened for a batch.
-    Told(PartyId, Vec<Opened>),
-    /// How it ended; nothing if it panicked.
-    Ended(Option<Result<Vec<PartyCosts>>>),
+    Told(PartyId, Result<Vec<Opened>>),
+    /// How it ended at each party that is here; nothing if it panicked.
+    Ended(Option<Result<Vec<Followed>>>),
 }
 
 /// What the parties that are here tell.
@@ -30,7 +31,7 @@ enum Event {
 struct Teller(Sender<Event>);
 
 impl Teller {
-    fn tell(&self, party: PartyId, opened: Vec<Opened>) {
+    fn tell(&self, party: PartyId, opened: Result<Vec<Opened>>) {
         // Nobody listening any more is no failure.
         let _ = self.0.send(Event::Told(party, opened));
     }
@@ -47,15 +48,15 @@ pub(crate) struct Following {
     /// What each opened last.
     opened: Vec<VecDeque<Opened>>,
     scope: Arc<Scope>,
-    /// How it ended.
-    ended: Option<std::result::Result<Vec<PartyCosts>, String>>,
+    /// How it ended, or why.
+    ended: Option<std::result::Result<Vec<Followed>, String>>,
 }
 
 impl Following {
     /// Lets `here` parties do `work` with the batches that come.
     fn start(
         here: usize,
-        work: impl FnOnce(Receiver<Vec<Instruction>>, &Teller) -> Result<Vec<PartyCosts>> + Send + 'static,
+        work: impl FnOnce(Receiver<Vec<Instruction>>, &Teller) -> Result<Vec<Followed>> + Send + 'static,
     ) -> PyResult<Self> {
         check_process()?;
         let (batches, received) = channel();
@@ -83,6 +84,7 @@ impl Following {
 
     /// Sends a batch once few are on their way.
     pub(crate) fn send(&mut self, py: Python<'_>, batch: Vec<Instruction>) -> PyResult<()> {
+        check_process()?;
         self.is_open()?;
         self.wait_for(py, self.sent.saturating_sub(AHEAD - 1))?;
         if let Some(batches) = &self.batches {
@@ -126,62 +128,68 @@ impl Following {
     fn hear(&mut self, py: Python<'_>) -> PyResult<()> {
         let events = self.events.get_mut().unwrap_or_else(PoisonError::into_inner);
         match py.detach(move || events.recv_timeout(GLANCE)) {
-            Ok(Event::Told(party, opened)) => {
+            Ok(Event::Told(party, Ok(opened))) => {
                 // One party alone has no number here.
                 let place = party.index().min(self.told.len() - 1);
                 self.told[place] += 1;
                 self.opened[place].extend(opened);
             }
-            Ok(Event::Ended(Some(Ok(costs)))) => self.end(Ok(costs)),
-            Ok(Event::Ended(Some(Err(error)))) => {
-                self.end(Err(error.to_string()));
+            Ok(Event::Ended(Some(Ok(followed)))) => self.ended = Some(Ok(followed)),
+            Ok(Event::Told(_, Err(error)) | Event::Ended(Some(Err(error)))) => {
+                self.end(py, &error.to_string());
                 return Err(raised(&error));
             }
             Ok(Event::Ended(None)) | Err(RecvTimeoutError::Disconnected) => {
-                self.end(Err("Cenote has a mistake in it".into()));
+                self.ended = Some(Err("Cenote has a mistake in it".into()));
                 return Err(InternalError::new_err(
                     "Cenote has a mistake in it: what it said on standard error tells where. Please report it, without your data",
                 ));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        py.check_signals().inspect_err(|_| {
-            self.end(Err("it was interrupted".into()));
-            self.scope.stop("it was interrupted");
-        })
+        py.check_signals()
+            .inspect_err(|_| self.end(py, "it was interrupted"))
     }
 
-    fn end(&mut self, how: std::result::Result<Vec<PartyCosts>, String>) {
+    /// Ends it for this reason, unless it has ended: parties that run end in order, which takes a bounded time, or until the interpreter is interrupted.
+    pub(crate) fn end(&mut self, py: Python<'_>, why: &str) {
+        if self.ended.is_some() || check_process().is_err() {
+            return;
+        }
+        self.ended = Some(Err(why.into()));
+        let runs = self.scope.stop(why);
+        // Whoever waits for instructions sees only now that there are no more.
         self.batches = None;
-        self.ended.get_or_insert(how);
+        let events = self.events.get_mut().unwrap_or_else(PoisonError::into_inner);
+        while runs && py.check_signals().is_ok() {
+            let waiting = &mut *events;
+            match py.detach(move || waiting.recv_timeout(GLANCE)) {
+                Ok(Event::Told(..)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
     }
 
-    /// Ends in agreement with the other parties, and gives what it cost.
-    pub(crate) fn close(&mut self, py: Python<'_>) -> PyResult<&[PartyCosts]> {
+    /// Ends in agreement with the other parties, and gives how it ended at those that are here.
+    pub(crate) fn close(&mut self, py: Python<'_>) -> PyResult<&[Followed]> {
+        check_process()?;
         self.is_open()?;
         self.batches = None;
-        loop {
-            if self.ended.is_some() {
-                break;
-            }
+        while self.ended.is_none() {
             self.hear(py)?;
         }
         match &self.ended {
-            Some(Ok(costs)) => Ok(costs),
+            Some(Ok(followed)) => Ok(followed),
             _ => Ok(&[]),
         }
     }
+}
 
-    /// Ends it at once: parties end in order, and nothing more is told of them.
-    pub(crate) fn stop(&mut self, py: Python<'_>) {
-        if self.ended.is_some() {
-            return;
+impl Drop for Following {
+    fn drop(&mut self) {
+        if self.ended.is_none() && check_process().is_ok() {
+            self.scope.stop("its program was given up");
         }
-        self.scope.stop("its program has failed");
-        self.end(Err("its program has failed".into()));
-        let events = self.events.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // They take their time to end in order, which is bounded.
-        py.detach(move || while !matches!(events.recv(), Ok(Event::Ended(_)) | Err(_)) {});
     }
 }
 
@@ -192,7 +200,13 @@ pub(crate) fn here(
     and_gates: u64,
     setting: Setting,
 ) -> Result<PyResult<Following>> {
-    let command = cenote_console::child(0)?;
+    let started = cenote_console::child(0)?;
+    // An interrupt at the terminal is for this process, which may be doing something else, and tells its parties.
+    let command = move || {
+        let mut command = started();
+        command.process_group(0);
+        command
+    };
     let parties = protocol.parties();
     Ok(Following::start(parties.into(), move |batches, teller| {
         let run = programs::Run {
@@ -220,34 +234,24 @@ pub(crate) fn between(
             name: &name,
             and_gates,
         };
-        let costs = run.between(&config, |session| {
-            follow(session, batches, |opened| teller.tell(me, opened))?;
-            Ok(session.costs())
-        })?;
-        Ok(vec![PartyCosts::new(me.0, &costs, Seconds::default())])
+        let followed = run.follow(&config, batches, |opened| teller.tell(me, Ok(opened)));
+        // The end of the interpreter would cut them off.
+        let followed = followed.inspect_err(|_| wait_for_farewells(LAST_WORDS))?;
+        Ok(vec![followed])
     })
 }
 
 /// One party alone, without secrecy, which gives all inputs and learns all outputs.
 pub(crate) fn clear() -> PyResult<Following> {
     Following::start(1, move |batches, teller| {
-        let session = programs::clear_session();
         let batches = batches
             .into_iter()
             .map(|batch| batch.into_iter().map(alone).collect());
-        follow(&session, batches, |opened| teller.tell(PartyId(0), opened))?;
+        Interpreter::new(programs::clear_session()).follow(batches, |opened| {
+            teller.tell(PartyId(0), Ok(opened));
+            programs::Result::Ok(())
+        })?;
         Ok(Vec::new())
-    })
-}
-
-fn follow(
-    session: &Session,
-    batches: impl IntoIterator<Item = Vec<Instruction>>,
-    mut tell: impl FnMut(Vec<Opened>),
-) -> programs::Result<()> {
-    Interpreter::new(session.clone()).follow(batches, |opened| {
-        tell(opened);
-        Ok(())
     })
 }
 
@@ -262,7 +266,7 @@ fn alone(instruction: Instruction) -> Instruction {
             lanes,
             bits,
         },
-        Instruction::Reveal { values, .. } => Instruction::Reveal { values, to: vec![0] },
+        Instruction::Reveal { values, to } if !to.is_empty() => Instruction::Reveal { values, to: vec![0] },
         other => other,
     }
 }

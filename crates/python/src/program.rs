@@ -8,7 +8,7 @@ use cenote::{Error, PartyConfig, Protocol, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::{BadInput, UsageError, raised};
+use crate::error::{UsageError, raised};
 use crate::follow::{Following, between, clear, here};
 use crate::query::setting;
 
@@ -23,8 +23,9 @@ pub(crate) struct Program {
     me: Option<u8>,
     /// The number of the next value.
     next: u64,
-    /// What is yet to be sent.
+    /// What is yet to be sent, how much of it is no more than forgetting, and bytes of it.
     batch: Vec<Instruction>,
+    forgetting: usize,
     bytes: usize,
     run: Run,
 }
@@ -42,6 +43,7 @@ impl Program {
             me,
             next: 0,
             batch: Vec::new(),
+            forgetting: 0,
             bytes: 0,
             run: Run::By(Box::new(following)),
         }
@@ -53,7 +55,8 @@ impl Program {
         self.next += instruction.results();
         self.batch.push(instruction);
         self.bytes += bytes;
-        if self.batch.len() >= BATCH || self.bytes >= BATCH_BYTES {
+        // Parties send at the same places of their programs, though they forget at others.
+        if self.batch.len() - self.forgetting >= BATCH || self.bytes >= BATCH_BYTES {
             self.send(py)?;
         }
         Ok(first)
@@ -64,7 +67,7 @@ impl Program {
             return Ok(());
         };
         if !self.batch.is_empty() {
-            self.bytes = 0;
+            (self.bytes, self.forgetting) = (0, 0);
             following.send(py, std::mem::take(&mut self.batch))?;
         }
         Ok(())
@@ -74,6 +77,16 @@ impl Program {
         match &mut self.run {
             Run::By(following) => Ok(following),
             Run::Recording(_) => Err(UsageError::new_err("a function that is recorded does not run")),
+        }
+    }
+
+    fn are_parties(&self, parties: &[u8]) -> PyResult<()> {
+        match parties.iter().find(|&&party| party >= self.parties) {
+            None => Ok(()),
+            Some(party) => Err(UsageError::new_err(format!(
+                "there is no party {party}: they are 0 to {}",
+                self.parties - 1
+            ))),
         }
     }
 
@@ -137,6 +150,11 @@ impl Program {
     /// A program without secrecy, in this process.
     #[staticmethod]
     fn clear(parties: u8) -> PyResult<Self> {
+        if !(1..=8).contains(&parties) {
+            return Err(UsageError::new_err(format!(
+                "there are 1 to 8 parties, not {parties}"
+            )));
+        }
         Ok(Program::new(parties, None, clear()?))
     }
 
@@ -148,6 +166,7 @@ impl Program {
             me: None,
             next: widths.len() as u64,
             batch: Vec::new(),
+            forgetting: 0,
             bytes: 0,
             run: Run::Recording(widths),
         }
@@ -174,6 +193,8 @@ impl Program {
         lanes: usize,
         data: Option<&[u8]>,
     ) -> PyResult<u64> {
+        self.following()?;
+        self.are_parties(&[owner])?;
         let bits = data.map(|data| packed(py, width, lanes, data)).transpose()?;
         let bytes = bits.as_ref().map_or(0, Packed::size);
         let input = Instruction::Input {
@@ -209,7 +230,8 @@ impl Program {
     /// Makes a recorded function a value that can be called.
     fn define(&mut self, py: Python<'_>, function: PyRef<'_, Program>, outputs: Vec<u64>) -> PyResult<u64> {
         let recorded = function.recorded(outputs)?;
-        self.push(py, Instruction::Define(recorded), 0)
+        let bytes = size_of::<Instruction>() * recorded.body.len();
+        self.push(py, Instruction::Define(recorded), bytes)
     }
 
     /// A circuit as a value that can be called; the widths of its inputs and of its outputs. `name` is what errors call it.
@@ -248,6 +270,8 @@ impl Program {
         values: Vec<u64>,
         to: Vec<u8>,
     ) -> PyResult<Option<Vec<Bound<'py, PyBytes>>>> {
+        self.following()?;
+        self.are_parties(&to)?;
         self.batch.push(Instruction::Reveal { values, to });
         self.send(py)?;
         let opened = self.following()?.opened(py)?;
@@ -263,21 +287,24 @@ impl Program {
 
     /// Says that the program does not use these values again.
     fn forget(&mut self, values: Vec<u64>) {
-        self.batch.push(Instruction::Forget(values));
+        if matches!(self.run, Run::By(_)) {
+            self.batch.push(Instruction::Forget(values));
+            self.forgetting += 1;
+        }
     }
 
-    /// Ends it in agreement, and gives what it cost each party that is here, as JSON.
+    /// Ends it in agreement, and gives how it ended at each party that is here, as JSON.
     fn close(&mut self, py: Python<'_>) -> PyResult<String> {
         self.send(py)?;
-        let costs = self.following()?.close(py)?;
-        serde_json::to_string(&costs)
+        let ended = self.following()?.close(py)?;
+        serde_json::to_string(ended)
             .map_err(|error| raised(&Error::local("telling what it took", error.into())))
     }
 
     /// Ends it at once, without agreement.
     fn stop(&mut self, py: Python<'_>) {
         if let Run::By(following) = &mut self.run {
-            following.stop(py);
+            following.end(py, "its program has failed");
         }
     }
 }
@@ -285,10 +312,10 @@ impl Program {
 /// Numbers as they are sent.
 fn packed(py: Python<'_>, width: u32, lanes: usize, data: &[u8]) -> PyResult<Packed> {
     let packed = py.detach(|| Packed::of_numbers(width, data));
-    let packed = packed.map_err(|error| BadInput::new_err(error.to_string()))?;
+    let packed = packed.map_err(|error| UsageError::new_err(error.to_string()))?;
     if packed.lanes() != lanes {
         let what = format!("{} numbers were given for {lanes}", packed.lanes());
-        return Err(BadInput::new_err(what));
+        return Err(UsageError::new_err(what));
     }
     Ok(packed)
 }

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use cenote::local::Setting;
 use cenote::query::{Instead, QueryJob, QueryPlan, QueryReport, run_here};
-use cenote::{Error, Job, Link, PartyConfig, Report, Result, Transport};
+use cenote::{Error, Job, Link, PartyConfig, Report, Result, Transport, wait_for_farewells};
 use cenote_console::args::seconds;
 use cenote_tables::{Builder, Field, Table};
 use pyo3::prelude::*;
 
 use crate::error::raised;
 use crate::frame::Frame;
-use crate::running::{Told, wait_for};
+use crate::running::{LAST_WORDS, Teller, Told, wait_for};
 
 /// What the file of a job that was made for a call is named.
 pub(crate) const JOB: &str = "cenote-call.toml";
@@ -68,7 +68,7 @@ pub(crate) fn run_party(
     answer: Option<PathBuf>,
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Option<Frame>, String)> {
-    wait_for(py, listener, move |teller| {
+    let run = move |teller: &Teller<(Option<Frame>, String)>| {
         let mut config = PartyConfig::load(&config)?;
         config.on_wait = teller.on_wait();
         let progress = &mut |done, total| teller.tell(Told::Progress(done, total));
@@ -80,6 +80,10 @@ pub(crate) fn run_party(
         let file = answer.or_else(|| job.answer_file().map(Path::to_owned));
         let report = cenote::query::run_party(&config, job, progress)?;
         Ok((answer_of(&report, file.as_deref())?, json(&report.report)?))
+    };
+    wait_for(py, listener, move |teller| {
+        // The end of the interpreter would cut them off.
+        run(teller).inspect_err(|_| wait_for_farewells(LAST_WORDS))
     })
 }
 

@@ -14,6 +14,9 @@ use crate::error::{InternalError, UsageError, raised};
 /// How often the interpreter looks whether it was interrupted.
 pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
+/// How long the end of a party waits for peers to take its last words.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// The process that loaded this module.
 static PROCESS: OnceLock<u32> = OnceLock::new();
 

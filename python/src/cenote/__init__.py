@@ -16,6 +16,7 @@ party may cheat in any way: then it is caught, and nobody gets a wrong result.
 [('north', 175)]
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from cenote._answer import Answer
@@ -37,6 +38,14 @@ from cenote._query import plan, query
 from cenote._tables import Table, declared, table
 
 if TYPE_CHECKING:
+    from cenote._function import Function
+    from cenote._memory import Memory
+    from cenote._records import Groups, Joined
+    from cenote._rows import concatenate, dot, matmul, maximum, minimum, where
+    from cenote._run import clear, run
+    from cenote._secret import Secret
+    from cenote._session import Session, session
+    from cenote._types import Type, fixed, int_, uint
     from cenote.service import Service as Service
 
 __all__ = [
@@ -44,21 +53,53 @@ __all__ = [
     "BadInput",
     "CenoteError",
     "CheatingDetected",
+    "Function",
+    "Groups",
     "InternalError",
+    "Joined",
+    "Memory",
     "NetworkError",
     "Party",
     "PeerReported",
     "Plan",
+    "Secret",
+    "Session",
     "Stopped",
     "Table",
+    "Type",
     "UsageError",
     "__version__",
+    "clear",
+    "concatenate",
     "declared",
+    "dot",
+    "fixed",
+    "int_",
     "limit_memory",
+    "matmul",
+    "maximum",
+    "minimum",
     "plan",
     "query",
+    "run",
+    "session",
     "table",
+    "uint",
+    "where",
 ]
+
+# What programs use is loaded when it is asked for.
+_PROGRAMS = {
+    "_function": ("Function",),
+    "_memory": ("Memory",),
+    "_records": ("Groups", "Joined"),
+    "_rows": ("concatenate", "dot", "matmul", "maximum", "minimum", "where"),
+    "_run": ("clear", "run"),
+    "_secret": ("Secret",),
+    "_session": ("Session", "session"),
+    "_types": ("Type", "fixed", "int_", "uint"),
+}
+_MODULES = {name: module for module, names in _PROGRAMS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
@@ -67,4 +108,12 @@ def __getattr__(name: str) -> Any:
         from cenote.service import Service
 
         return Service
+    if name in _MODULES:
+        value = getattr(importlib.import_module(f"cenote.{_MODULES[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "Service"})

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cenote import _cenote, _job
 from cenote._answer import Answer
@@ -15,6 +15,9 @@ from cenote._cenote import UsageError
 from cenote._progress import Bar, Listener
 from cenote._query import settings_of, with_advice
 from cenote._tables import Table
+
+if TYPE_CHECKING:
+    from cenote._session import Session
 
 
 class Party:
@@ -148,6 +151,52 @@ class Party:
         if told["outputs"]:
             return told
         return None if frame is None else Answer(frame, told)
+
+    def session(
+        self,
+        name: str,
+        /,
+        *,
+        protocol: str | None = None,
+        security: int | None = None,
+        and_gates: int = 100_000,
+    ) -> Session:
+        """Start a session together with the other parties, each of whom runs the same program.
+
+        Of a program, only what the protocol sends leaves this party. The parties compare what the program does before
+        anything is revealed.
+
+        Parameters
+        ----------
+        name
+            What the parties call the program, and its version. They compare it before they compute.
+        protocol, security, and_gates
+            As for :func:`cenote.session`, and the same at all parties.
+
+        Returns
+        -------
+        Session
+            The session, to be used in a ``with`` statement. Others' inputs are stated by their type and number.
+
+        Raises
+        ------
+        UsageError
+            What was given differs from what another party gave.
+        NetworkError, CheatingDetected, PeerReported
+            Another party is missing or was lost, or one was caught cheating.
+
+        Examples
+        --------
+        At party 0, where party 1 writes ``s.input(0, dtype=np.uint64)`` and ``s.input(1, 999_999, np.uint64)``:
+
+        >>> with party.session("who is richer, 1") as s:  # doctest: +SKIP
+        ...     print((s.input(0, 1_000_000, np.uint64) > s.input(1, dtype=np.uint64)).open())
+        True
+        """
+        from cenote._session import Session, need_numpy
+
+        need_numpy()
+        return Session(_cenote.Program.between(self._config, name, protocol, security, and_gates))
 
     def _run(
         self, job: Path, answer: Path | None, progress: bool | Listener | None

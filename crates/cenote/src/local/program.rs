@@ -14,8 +14,7 @@ use serde_json::Value;
 use super::parties::{Assigned, Task, run_ordered, value};
 use super::seat::{Seat, Setting};
 use crate::processes::Heard;
-use crate::programs::{Conversation, Run};
-use crate::report::{PartyCosts, Seconds};
+use crate::programs::{Conversation, Followed, Run};
 use crate::stop::Session;
 use crate::{Error, Protocol, Result};
 
@@ -27,8 +26,8 @@ pub(super) struct ProgramPart {
     and_gates: u64,
 }
 
-/// Runs a program with a process for each party: what comes by `batches`, until that ends. `told` is called with what a party opened for each batch. `command` starts a child, which must
-/// call [`child_main`](super::child_main). Gives what it cost each party.
+/// Runs a program with a process for each party: what comes by `batches`, until that ends. `told` is called with what a party opened for each batch, or with what is wrong with what it says. `command` starts a child, which must
+/// call [`child_main`](super::child_main). Gives how it ended at each party.
 ///
 /// A party is sent its own inputs only.
 ///
@@ -39,8 +38,8 @@ pub fn run_program(
     setting: Setting,
     command: impl Fn() -> Command,
     batches: Receiver<Vec<Instruction>>,
-    told: &mut dyn FnMut(PartyId, Vec<Opened>),
-) -> Result<Vec<PartyCosts>> {
+    told: &mut dyn FnMut(PartyId, Result<Vec<Opened>>),
+) -> Result<Vec<Followed>> {
     let parties = run.protocol.parties();
     let (prepared, demand) = (run.prepare()?, run.demand());
     let bytes = (0..parties).map(|party| prepared.session_bytes(&demand, PartyId(party)));
@@ -74,11 +73,8 @@ pub fn run_program(
         .spawn(pass_on)
         .map_err(|error| Error::local("starting a thread", error))?;
     run_ordered(parties, setting, &task, Some(orders), command, &mut |heard| {
-        // What is no message is told by nobody: the party fails, or is found to be silent.
-        if let Heard::Said(party, said) = heard
-            && let Ok(opened) = read(&said)
-        {
-            told(party, opened);
+        if let Heard::Said(party, said) = heard {
+            told(party, read(&said));
         }
     })
 }
@@ -96,6 +92,7 @@ impl Assigned for ProgramPart {
         let (prepared, demand) = (run.prepare()?, run.demand());
         let topology = self.protocol.topology();
         let ended = Session::run("its peers were told", |session| {
+            seat.parent.hear_within(session);
             let connections = session.interrupts(seat.connect(&topology, prepared.budget(&demand))?);
             let conversation = Conversation {
                 me: seat.me,
@@ -107,9 +104,7 @@ impl Assigned for ProgramPart {
             let follow = |session: &cenote_program::Session| follow(seat, session);
             Ok(conversation.hold(prepared, connections, follow)?.1)
         })?;
-        let mut seconds = Seconds::default();
-        seconds.add("total", start.elapsed());
-        value(&PartyCosts::new(seat.me.0, &ended.costs, seconds))
+        value(&Followed::new(seat.me, start, ended))
     }
 }
 
@@ -117,13 +112,13 @@ impl Assigned for ProgramPart {
 fn follow(seat: &Seat<'_>, session: &cenote_program::Session) -> Result<()> {
     let mut wrong = None;
     let batches = std::iter::from_fn(|| {
-        let batch = read(&seat.hear()?);
+        let batch = read(&seat.parent.hear()?);
         batch.map_err(|error| wrong = Some(error)).ok()
     });
     let mut interpreter = Interpreter::new(session.clone());
     interpreter.follow(batches, |opened| {
         let bytes = postcard::to_stdvec(&opened).map_err(|error| strange(&error))?;
-        seat.say(&bytes)
+        seat.parent.say(&bytes)
     })?;
     match (wrong, crate::stop::word()) {
         (Some(error), _) => Err(error),

@@ -56,16 +56,6 @@ impl Seat<'_> {
         self.parent.note(note);
     }
 
-    /// Waits for what the parent has for this party: see [`Parent::hear`].
-    pub(super) fn hear(&self) -> Option<Vec<u8>> {
-        self.parent.hear()
-    }
-
-    /// Says something to the parent: see [`Parent::say`].
-    pub(super) fn say(&self, bytes: &[u8]) -> Result<()> {
-        self.parent.say(bytes)
-    }
-
     /// Runs `program`, as [`Party::run`] does.
     ///
     /// # Errors

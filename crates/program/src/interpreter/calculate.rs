@@ -4,8 +4,11 @@ use super::{Error, Interpreter, Operation, Result, Stored};
 use crate::op::Op;
 use crate::value::{Value, lengths_differ};
 
-/// Most bits of a value that is calculated with. Records of tables may have more.
+/// Most bits of a value, such as the record of a table.
 const WIDEST: u32 = 1 << 16;
+
+/// Most bits of numbers that are multiplied and divided: their circuits grow with the square.
+const FACTOR: u32 = 512;
 
 impl Interpreter {
     /// Does something with values, and keeps what it gives.
@@ -61,6 +64,14 @@ impl Interpreter {
             Operation::Xor => binary(Op::Xor)?,
             Operation::Add => binary(Op::Add)?,
             Operation::Subtract => binary(Op::Subtract)?,
+            Operation::Multiply | Operation::FloorDivide | Operation::Modulo
+                if values[0].width() > FACTOR =>
+            {
+                return refuse(format!(
+                    "numbers of {} bits: they have at most {FACTOR}",
+                    values[0].width()
+                ));
+            }
             Operation::Multiply => binary(Op::Multiply)?,
             Operation::Not => Value::apply(Op::Not, values, values[0].width()),
             Operation::Negate => Value::apply(Op::Negate, values, values[0].width()),
@@ -127,11 +138,8 @@ impl Interpreter {
             let takes = function.inputs();
             return refuse(format!("a function of {takes:?} bits is given {widths:?}"));
         }
-        let results = function.call(&arguments);
-        if results.is_empty() {
-            return refuse("a function gives nothing".into());
-        }
-        Ok(Value::join(&results.iter().collect::<Vec<_>>()))
+        width(function.outputs().iter().copied().map(u64::from).sum())?;
+        Ok(function.call_together(&arguments))
     }
 }
 

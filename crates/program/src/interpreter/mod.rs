@@ -1,7 +1,9 @@
 //! Programs that are not written in Rust: instructions on values that have numbers.
 //!
-//! Whoever writes such a program sends each party the same instructions, with its own inputs only. Values are numbered in the order in which they are made. What is
-//! forgotten stays until it has been computed: parties need not forget alike, as where an interpreter's collector decides.
+//! Whoever writes such a program sends each party the same instructions, with its own inputs only. Values are numbered in the order in which they are made.
+//!
+//! What is not forgotten when it is computed is an output of the circuit that is run, and parties compare these circuits. So parties must forget alike, or else by
+//! [`Interpreter::forgetting_alone`].
 
 mod calculate;
 mod operation;
@@ -14,9 +16,10 @@ use std::collections::HashMap;
 
 use cenote_circuit::{Circuit, format};
 use cenote_net::PartyId;
-use cenote_session::Parties;
+use cenote_session::{Parties, memory};
 use serde::{Deserialize, Serialize};
 
+use self::calculate::width;
 pub use self::operation::Operation;
 pub use self::packed::Packed;
 use crate::error::{Error, Result};
@@ -87,6 +90,14 @@ impl Instruction {
                 lanes: *lanes,
                 bits: None,
             },
+            Self::Define(function) => Self::Define(Recorded {
+                body: function
+                    .body
+                    .iter()
+                    .map(|instruction| instruction.of_party(party))
+                    .collect(),
+                ..function.clone()
+            }),
             other => other.clone(),
         }
     }
@@ -113,6 +124,9 @@ impl Recorded {
     }
 
     fn routine(&self) -> Result<Routine> {
+        for &argument in &self.inputs {
+            width(argument.into())?;
+        }
         Routine::record(&self.inputs, |session, arguments| {
             let mut body = Interpreter::new(session.clone());
             arguments
@@ -147,29 +161,47 @@ impl Stored {
     }
 }
 
-/// What is forgotten and may not have been computed, before it is looked through.
-const FORGOTTEN: usize = 1024;
+/// Bytes of results, 1 for each bit of 8 secrets, after which those of a party that forgets alone are computed.
+const PENDING: usize = 4 << 20;
+
+/// Bytes that any result counts for at least, with what is kept of it besides its bits.
+const AT_LEAST: usize = 256;
 
 /// Does what instructions say, at one party.
 pub struct Interpreter {
     session: Session,
     stored: HashMap<u64, Stored>,
     next: u64,
-    /// Values that the program uses no more, but may not have been computed.
+    /// If it forgets alone.
+    alone: Option<Alone>,
+}
+
+/// What a party that forgets alone has not computed yet.
+#[derive(Default)]
+struct Alone {
+    /// Bytes of results since all were computed: the same at all parties.
+    pending: usize,
+    /// What is forgotten once all are computed.
     forgotten: Vec<u64>,
-    /// How many of these are looked through next.
-    patience: usize,
 }
 
 impl Interpreter {
-    /// One that has no values yet.
+    /// One that has no values yet, of parties that forget the same values at the same places of their programs.
     pub fn new(session: Session) -> Self {
         Self {
             session,
             stored: HashMap::new(),
             next: 0,
-            forgotten: Vec::new(),
-            patience: FORGOTTEN,
+            alone: None,
+        }
+    }
+
+    /// One of parties that may forget at different times, as where the collector of an interpreter decides. What they forget is kept until everything that was recorded
+    /// has been computed, which is done after a reveal, and after as many results at all of them.
+    pub fn forgetting_alone(session: Session) -> Self {
+        Self {
+            alone: Some(Alone::default()),
+            ..Self::new(session)
         }
     }
 
@@ -226,20 +258,28 @@ impl Interpreter {
             }
             Instruction::Reveal { values, to } => {
                 let opened = self.reveal(values, to)?;
-                self.sweep();
+                self.compute();
                 return Ok(Some(opened));
             }
-            Instruction::Forget(values) => {
-                self.forgotten.extend(values);
-                if self.forgotten.len() >= self.patience {
-                    self.sweep();
-                }
-            }
+            Instruction::Forget(values) => match &mut self.alone {
+                Some(alone) => alone.forgotten.extend(values),
+                None => values.iter().for_each(|value| drop(self.stored.remove(value))),
+            },
+        }
+        if self.alone.as_ref().is_some_and(|alone| alone.pending > PENDING) {
+            self.compute();
         }
         Ok(None)
     }
 
     fn keep(&mut self, stored: Stored) {
+        if let Some(alone) = &mut self.alone {
+            let bytes = match &stored {
+                Stored::Value(value) => (value.width() as usize * value.lanes()) / 8,
+                Stored::Memory(_) | Stored::Function(_) => 0,
+            };
+            alone.pending += bytes.max(AT_LEAST);
+        }
         self.stored.insert(self.next, stored);
         self.next += 1;
     }
@@ -285,9 +325,8 @@ impl Interpreter {
         if let Some(what) = no_row(lanes) {
             return refuse(what);
         }
-        if !(1..=128).contains(&width) {
-            return refuse(format!("an input of {width} bits: it has 1 to 128"));
-        }
+        number(width)?;
+        room(width, lanes)?;
         if bits.is_some_and(|bits| (bits.width(), bits.lanes()) != (width, lanes)) {
             return refuse(format!("an input has not {width} bits in each of {lanes} places"));
         }
@@ -309,7 +348,8 @@ impl Interpreter {
             return Err(Error::BadInput(what));
         }
         let (bits, width) = (numbers.bits()?, numbers.width());
-        if bits.lanes() == 1 && width <= 128 {
+        number(width)?;
+        if bits.lanes() == 1 {
             let ones = (0..width).filter(|&row| bits.get(row as usize, 0));
             return Ok(self
                 .session
@@ -331,6 +371,7 @@ impl Interpreter {
             .iter()
             .map(|&number| self.value(number))
             .collect::<Result<_>>()?;
+        values.iter().try_for_each(|value| number(value.width()))?;
         let mut opened = Vec::with_capacity(values.len());
         for same in values.chunk_by(|one, other| one.lanes() == other.lanes()) {
             let same: Vec<Value> = same.iter().map(|value| (*value).clone()).collect();
@@ -350,19 +391,39 @@ impl Interpreter {
         Ok(to.contains(self.session.me()).then_some(opened))
     }
 
-    /// Gives up what is forgotten and has been computed. What has not been is an output of a circuit yet to be run, at all parties.
-    fn sweep(&mut self) {
-        let stored = &mut self.stored;
-        self.forgotten.retain(|number| match stored.get(number) {
-            Some(Stored::Value(value)) if value.is_pending() => true,
-            _ => {
-                stored.remove(number);
-                false
+    /// Computes everything that was recorded, if this party forgets alone, and gives up what is forgotten.
+    fn compute(&mut self) {
+        if let Some(alone) = &mut self.alone {
+            self.session.flush_all();
+            alone.pending = 0;
+            for number in alone.forgotten.drain(..) {
+                self.stored.remove(&number);
             }
-        });
-        self.patience = FORGOTTEN + 2 * self.forgotten.len();
+        }
     }
 }
+
+/// Sees that so many bits are a number that a program gives or is told.
+fn number(width: u32) -> Result<()> {
+    match width {
+        1..=128 => Ok(()),
+        _ => Err(Error::BadInput(format!(
+            "a number of {width} bits: one that is given or told has 1 to 128"
+        ))),
+    }
+}
+
+/// Sees that there is memory for rows before it is taken.
+fn room(width: u32, lanes: usize) -> Result<()> {
+    let bytes = u64::from(width) * (lanes as u64).div_ceil(8);
+    match memory::refusal(bytes).filter(|_| bytes > LARGE) {
+        None => Ok(()),
+        Some(why) => Err(Error::BadInput(format!("a row of {lanes} secrets: {why}"))),
+    }
+}
+
+/// Rows of fewer bytes are not asked about.
+const LARGE: u64 = 1 << 26;
 
 fn of_circuit(text: &str) -> Result<Routine> {
     let circuit = format::read(text)

@@ -4,7 +4,7 @@ use cenote_circuit::library::Key;
 use cenote_primitives::Entropy;
 
 use super::calculate::{greater, is_bit, less, lesser, meet, refuse, width};
-use super::{Interpreter, Operation, Result, Stored};
+use super::{Interpreter, Operation, Result, Stored, room};
 use crate::memory::Blocks;
 use crate::op::Op;
 use crate::secret::Secret;
@@ -42,7 +42,10 @@ impl Interpreter {
                     None if row().lanes() != 1 && row().lanes() != lanes => {
                         return refuse(format!("a row of {} is no single secret", row().lanes()));
                     }
-                    None => row().filling(lanes),
+                    None => {
+                        room(row().width(), lanes)?;
+                        row().filling(lanes)
+                    }
                 }
             }
             Operation::Sum => summed(row(), numbers)?,
@@ -72,7 +75,10 @@ impl Interpreter {
                 );
                 match no_row(lanes) {
                     Some(what) => return refuse(what),
-                    None => self.session.random_bits(width, lanes, &mut Entropy::os()),
+                    None => {
+                        room(width, lanes)?;
+                        self.session.random_bits(width, lanes, &mut Entropy::os())
+                    }
                 }
             }
             _ => return tables(operation, values, numbers, signed),
@@ -89,8 +95,7 @@ impl Interpreter {
     ) -> Result<Vec<Stored>> {
         if operation == Operation::Memory {
             let row = self.value(operands[0])?;
-            let row = row.filling(row.lanes());
-            return Ok(vec![Stored::Memory(Box::new(Blocks::of_row(&row)?))]);
+            return Ok(vec![Stored::Memory(Box::new(Blocks::of_row(row)?))]);
         }
         let values: Vec<Value> = operands[1..]
             .iter()
@@ -172,7 +177,7 @@ fn tables(operation: Operation, values: &[&Value], numbers: &[u64], signed: bool
                 width: right.width() as usize,
                 signed,
             };
-            table::joined(left, &right.filling(right.lanes()), key).into()
+            table::joined(left, right, key).into()
         }
         Operation::Starts => vec![table::starts(values[0])],
         Operation::Ends => {
@@ -206,7 +211,8 @@ fn taken(row: &Value, places: &[u64]) -> Result<Value> {
         return refuse(format!("place {place} of a row of {own}"));
     }
     let places: Vec<usize> = places.iter().map(|&place| place as usize).collect();
-    Ok(row.filling(own).gather(&places))
+    room(row.width(), places.len())?;
+    Ok(row.gather(&places))
 }
 
 fn concatenated(parts: &[&Value]) -> Result<Value> {
@@ -220,7 +226,7 @@ fn concatenated(parts: &[&Value]) -> Result<Value> {
         .fold(0, usize::saturating_add);
     match no_row(all) {
         Some(what) => refuse(what),
-        None => Ok(Value::concat(parts)),
+        None => room(width, all).map(|()| Value::concat(parts)),
     }
 }
 

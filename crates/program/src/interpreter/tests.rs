@@ -51,8 +51,11 @@ impl Script {
 }
 
 fn packed(width: u32, values: &[i64]) -> Packed {
-    let numbers: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    Packed::of_numbers(width, &numbers).unwrap()
+    let bytes = if width <= 64 { 8 } else { 16 };
+    let numbers = values
+        .iter()
+        .flat_map(|&value| i128::from(value).to_le_bytes().into_iter().take(bytes));
+    Packed::of_numbers(width, &numbers.collect::<Vec<u8>>()).unwrap()
 }
 
 /// What one party alone gets, in the clear.

@@ -25,19 +25,98 @@ fn parties_need_not_forget_alike() {
                 });
             }
         }
-        let mut interpreter = Interpreter::new(session.clone());
+        let mut interpreter = Interpreter::forgetting_alone(session.clone());
         let mut all = Vec::new();
         for instruction in &script.instructions {
             all.extend(interpreter.execute(&instruction.of_party(me))?);
         }
         // What was forgotten and computed is gone.
-        assert!(interpreter.stored.len() < 4900, "{}", interpreter.stored.len());
+        assert!(interpreter.stored.len() < 4100, "{}", interpreter.stored.len());
         assert!(interpreter.value(x).is_ok());
         Ok(all)
     });
     let told = told.unwrap();
     assert_eq!(told[0], told[1]);
     assert_eq!(told[0].len(), 5);
+}
+
+/// The same with a memory, of which a party forgets after it has been written to.
+#[test]
+fn memories_are_not_forgotten_alike() {
+    use Operation::*;
+    let told = local::in_the_clear(2, |session| {
+        let me = session.me();
+        let mut script = Script::default();
+        let (row, index) = (script.input(0, 32, &[3, 5, 8, 1]), script.input(1, 2, &[2]));
+        let value = script.input(1, 32, &[7]);
+        let memory = script.apply(Memory, &[row], &[]);
+        script.apply(Write, &[memory, index, value], &[0]);
+        if me.0 == 0 {
+            script.push(Instruction::Forget(vec![memory]));
+        }
+        let sum = script.apply(Add, &[row, row], &[]);
+        let less = script.apply(Less, &[value, value], &[0]);
+        for value in [less, sum] {
+            script.push(Instruction::Reveal {
+                values: vec![value],
+                to: vec![0, 1],
+            });
+        }
+        let mut interpreter = Interpreter::forgetting_alone(session.clone());
+        for instruction in &script.instructions {
+            interpreter.execute(&instruction.of_party(me))?;
+        }
+        Ok(interpreter.memory(memory).is_ok())
+    });
+    assert_eq!(told.unwrap(), [false, true]);
+}
+
+/// What is forgotten takes no memory for long, whoever forgets.
+#[test]
+fn what_is_forgotten_is_given_up() {
+    let forgetting: [fn(Session) -> Interpreter; 2] = [Interpreter::new, Interpreter::forgetting_alone];
+    for (forgetting, most) in forgetting.into_iter().zip([3, 12]) {
+        let told = local::in_the_clear(1, |session| {
+            let mut script = Script::default();
+            let mut row = script.input(0, 64, &vec![1; 1 << 17]);
+            for _ in 0..40 {
+                let before = row;
+                row = script.apply(Operation::Add, &[row, row], &[]);
+                script.push(Instruction::Forget(vec![before]));
+            }
+            let mut interpreter = forgetting(session.clone());
+            let mut kept = 0;
+            for instruction in &script.instructions {
+                interpreter.execute(instruction)?;
+                kept = kept.max(interpreter.stored.len());
+            }
+            Ok(kept)
+        });
+        let kept = told.unwrap()[0];
+        assert!((2..=most).contains(&kept), "{kept}");
+    }
+}
+
+/// Nothing of a party's inputs is sent to another.
+#[test]
+fn inputs_are_for_their_owner_only() {
+    let mut script = Script::default();
+    let secret = script.input(1, 32, &[0x0123_4567]);
+    let body = script.instructions.clone();
+    script.push(Instruction::Define(Recorded {
+        inputs: vec![8],
+        body,
+        outputs: vec![secret],
+    }));
+    for party in 0..3 {
+        let told = script
+            .instructions
+            .iter()
+            .map(|instruction| format!("{:?}", instruction.of_party(PartyId(party))));
+        let told: Vec<String> = told.collect();
+        assert_eq!(told[0].contains("Some"), party == 1, "{told:?}");
+        assert_eq!(told[1].contains("Some"), party == 1, "{told:?}");
+    }
 }
 
 /// Parties that do something else are told so.

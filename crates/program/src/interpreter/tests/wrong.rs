@@ -88,3 +88,45 @@ fn inputs_and_reveals_without_meaning_are_errors() {
         assert!(matches!(error, Error::BadInput(_)), "{instruction:?}: {error}");
     }
 }
+
+#[test]
+fn numbers_that_nobody_can_hold_are_refused_before_they_are_opened_or_made() {
+    let apply = |operation, operands: &[u64], numbers: &[u64]| Instruction::Apply {
+        operation,
+        operands: operands.to_vec(),
+        numbers: numbers.to_vec(),
+    };
+    let mut script = Script::default();
+    let x = script.input(0, 100, &[0, 1]);
+    let wide = script.apply(Operation::Join, &[x, x], &[]);
+    script.reveal(&[wide]);
+    let error = alone(&script).unwrap_err().to_string();
+    assert!(error.contains("200 bits"), "{error}");
+    let many = u64::from(u32::MAX);
+    for (operation, operands, numbers) in [
+        (Operation::Random, &[][..], &[1 << 16, many][..]),
+        (Operation::Fill, &[1], &[many]),
+    ] {
+        let mut script = Script::default();
+        script.input(0, 128, &[0, 1]);
+        let single = script.apply(Operation::Slice, &[0], &[0, 1]);
+        let wide = script.apply(Operation::Resize, &[single], &[1 << 16, 0]);
+        let operands: Vec<u64> = operands.iter().map(|_| wide).collect();
+        script.apply(operation, &operands, numbers);
+        let error = alone(&script).unwrap_err().to_string();
+        assert!(error.contains("of memory are needed"), "{operation:?}: {error}");
+    }
+    for width in [0, 1 << 17] {
+        let function = Recorded {
+            inputs: vec![width, width],
+            body: vec![apply(Operation::FloorDivide, &[0, 1], &[1])],
+            outputs: vec![2],
+        };
+        assert!(function.circuit().is_err(), "{width}");
+    }
+    let mut script = Script::default();
+    let wide = script.input(0, 100, &[0, 1]);
+    let wide = script.apply(Operation::Resize, &[wide], &[600, 0]);
+    script.apply(Operation::Multiply, &[wide, wide], &[]);
+    assert!(alone(&script).unwrap_err().to_string().contains("at most"));
+}

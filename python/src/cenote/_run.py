@@ -1,0 +1,126 @@
+"""Programs as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cenote import _cenote
+from cenote._cenote import UsageError
+from cenote._secret import Secret
+from cenote._session import AND_GATES, Session, need_numpy, session
+
+Program = Callable[..., Any]
+
+
+def run(
+    program: Program,
+    inputs: Mapping[int, Any] | None = None,
+    *,
+    parties: int = 3,
+    protocol: str | None = None,
+    security: int | None = None,
+    and_gates: int = AND_GATES,
+    timeout: float = 30.0,
+    phase_timeout: float | None = None,
+) -> Any:
+    """Run a function as a program, with all parties on this machine.
+
+    The function is called once, in this process. Each party is a process of its own, which is told the operations and
+    its own inputs only, so neither the function nor anything else needs to be pickled.
+
+    Parameters
+    ----------
+    program
+        Called as ``program(s, *secrets, **named)`` with the session and the inputs.
+    inputs
+        What each party gives, by its number: an array, a list or a number is one secret; a tuple has several, which
+        come one after the other; a dictionary has several by the names of parameters. Those of party 0 come first.
+        For fixed-point numbers, call ``s.input`` in the function.
+    parties, protocol, security, and_gates, timeout, phase_timeout
+        As for :func:`cenote.session`.
+
+    Returns
+    -------
+    object
+        What the function returns. Secrets in it are opened, also those in tuples, lists and dictionaries.
+
+    Examples
+    --------
+    >>> cenote.run(lambda s, a, b: (a * b).sum(), {0: [3, 1, 2], 1: [9, 4, 7]})
+    np.int64(45)
+    """
+    made = session(
+        parties,
+        protocol=protocol,
+        security=security,
+        and_gates=and_gates,
+        timeout=timeout,
+        phase_timeout=phase_timeout,
+    )
+    return _called(made, program, inputs)
+
+
+def clear(program: Program, inputs: Mapping[int, Any] | None = None, *, parties: int = 3) -> Any:
+    """Run a function as a program in this process and **without secrecy**, for tests.
+
+    Parameters
+    ----------
+    program, inputs, parties
+        As for :func:`cenote.run`.
+
+    Returns
+    -------
+    object
+        What :func:`cenote.run` would return.
+
+    Examples
+    --------
+    >>> cenote.clear(lambda s, a, *, limit: {"above": (a > limit).count_nonzero()}, {0: [3, 1], 1: {"limit": 2}})
+    {'above': np.int64(1)}
+    """
+    need_numpy()
+    return _called(Session(_cenote.Program.clear(parties)), program, inputs)
+
+
+def _called(s: Session, program: Program, inputs: Mapping[int, Any] | None) -> Any:
+    with s:
+        given: list[Secret] = []
+        named: dict[str, Secret] = {}
+        for party, values in sorted(_checked(inputs).items()):
+            if isinstance(values, Mapping):
+                for name, value in values.items():
+                    if name in named:
+                        raise UsageError(f"two parties give {name}: give it by another name")
+                    named[name] = s.input(party, value)
+            else:
+                given += [s.input(party, value) for value in (values if isinstance(values, tuple) else (values,))]
+        result = program(s, *given, **named)
+        secrets: list[Secret] = []
+        _each(result, secrets.append)
+        if not secrets:
+            return result
+        opened = s.reveal(*secrets)
+        every = iter([opened] if len(secrets) == 1 else opened)
+        return _each(result, lambda _: next(every))
+
+
+def _checked(inputs: object) -> Mapping[int, Any]:
+    if inputs is None:
+        return {}
+    if not isinstance(inputs, Mapping) or not all(isinstance(party, int) for party in inputs):
+        raise TypeError("inputs are by the numbers of parties: write {0: a, 1: b}")
+    return inputs
+
+
+def _each(result: Any, change: Callable[[Secret], Any]) -> Any:
+    """Give the same with its secrets changed."""
+    if isinstance(result, Secret):
+        return change(result)
+    if isinstance(result, dict):
+        return {name: _each(value, change) for name, value in result.items()}
+    if isinstance(result, tuple) and hasattr(result, "_make"):
+        return result._make(_each(value, change) for value in result)
+    if isinstance(result, (list, tuple)):
+        return type(result)(_each(value, change) for value in result)
+    return result
