@@ -112,12 +112,13 @@ impl Program {
         parties: u8,
         protocol: Option<&str>,
         security: Option<u32>,
-        and_gates: u64,
+        and_gates: Option<u64>,
         timeout: f64,
         phase_timeout: Option<f64>,
     ) -> PyResult<Self> {
         let started = (|| {
             let protocol = protocol_of(protocol, parties, security)?;
+            let and_gates = and_gates.unwrap_or_else(|| usual_gates(&protocol));
             here(name, protocol, and_gates, setting(timeout, phase_timeout)?)
         })();
         Ok(Program::new(
@@ -135,11 +136,12 @@ impl Program {
         name: String,
         protocol: Option<&str>,
         security: Option<u32>,
-        and_gates: u64,
+        and_gates: Option<u64>,
     ) -> PyResult<Self> {
         let config = PartyConfig::load(&config).map_err(|error| raised(&error))?;
         let (parties, me) = (config.peers.len() as u8 + 1, config.me.0);
         let protocol = protocol_of(protocol, parties, security).map_err(|error| raised(&error))?;
+        let and_gates = and_gates.unwrap_or_else(|| usual_gates(&protocol));
         Ok(Program::new(
             parties,
             Some(me),
@@ -318,6 +320,14 @@ fn packed(py: Python<'_>, width: u32, lanes: usize, data: &[u8]) -> PyResult<Pac
         return Err(UsageError::new_err(what));
     }
     Ok(packed)
+}
+
+/// AND gates that a program announces which says nothing of them: as many as cost little when they are not needed. All parties have the same.
+fn usual_gates(protocol: &Protocol) -> u64 {
+    match protocol.parties() {
+        2 => 100_000,
+        _ => 100_000_000,
+    }
 }
 
 /// The protocol of this name, or the usual one, for so many parties.

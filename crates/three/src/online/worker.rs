@@ -39,8 +39,7 @@ impl Worker {
             .want(self.evaluator.verifier.supply.batches_for(self.prepared));
     }
 
-    /// Announces about so many blocks of gates of circuits that are not known yet, so that their triples are made while other things are done, and not only once
-    /// they have been evaluated.
+    /// Announces that so many blocks of gates, about, are yet to be verified.
     pub(crate) fn prepare_blocks(&self, blocks: u64) {
         if blocks > 0 {
             self.stock
@@ -91,8 +90,11 @@ impl Worker {
         inputs: &[Piece<'_, ThreeWires>],
         outputs: Vec<Outputs<'_>>,
     ) -> Result<()> {
-        let groups = outputs.iter().map(Outputs::group);
-        self.prepared = self.prepared.saturating_sub(planned_blocks(plan, groups));
+        let blocks = planned_blocks(plan, outputs.iter().map(Outputs::group));
+        self.prepared = self.prepared.saturating_sub(blocks);
+        // Triples are made while gates are evaluated, and not only once these wait for verification.
+        let waiting = (self.evaluator.log.words() as u64).div_ceil(8);
+        self.prepare_blocks(waiting + blocks);
         self.evaluator.run(plan, inputs, outputs, &self.stock)
     }
 
