@@ -84,7 +84,7 @@ pub fn plan(
         let (mut planned, size) = ProtocolPlan::new(protocol, &program);
         if let (Some(size), Some(estimate)) = (size, &mut planned.estimate) {
             about(&format!("running samples with {}", planned.protocol.name()));
-            let rates = Rates::measure(&planned.protocol, &link, setting, &command)?;
+            let rates = Rates::known(&planned.protocol, &link, setting, &command)?;
             estimate.bytes_sent = Some((size.traffic * rates.share_sent) as u64);
             estimate.seconds = Some(rates.seconds_of(size, &link));
         }

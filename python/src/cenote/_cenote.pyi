@@ -88,12 +88,12 @@ class Program:
         parties: int,
         protocol: str | None,
         security: int | None,
-        and_gates: int,
+        and_gates: int | None,
         timeout: float,
         phase_timeout: float | None,
     ) -> Program: ...
     @staticmethod
-    def between(config: Path, name: str, protocol: str | None, security: int | None, and_gates: int) -> Program: ...
+    def between(config: Path, name: str, protocol: str | None, security: int | None, and_gates: int | None) -> Program: ...
     @staticmethod
     def clear(parties: int) -> Program: ...
     @staticmethod

@@ -159,7 +159,7 @@ class Party:
         *,
         protocol: str | None = None,
         security: int | None = None,
-        and_gates: int = 100_000,
+        and_gates: int | None = None,
     ) -> Session:
         """Start a session together with the other parties, each of whom runs the same program.
 

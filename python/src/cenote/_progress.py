@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -70,7 +71,10 @@ class Bar:
 
 def _new_bar(what: str) -> Any:
     try:
-        from tqdm.auto import tqdm
+        # In a notebook without widgets it warns, and shows its bar as text.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ImportError:
         return None
     return tqdm(desc=what, unit="AND", unit_scale=True, leave=False)

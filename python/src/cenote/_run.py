@@ -8,7 +8,7 @@ from typing import Any
 from cenote import _cenote
 from cenote._cenote import UsageError
 from cenote._secret import Secret
-from cenote._session import AND_GATES, Session, need_numpy, session
+from cenote._session import Session, need_numpy, session
 
 Program = Callable[..., Any]
 
@@ -20,7 +20,7 @@ def run(
     parties: int = 3,
     protocol: str | None = None,
     security: int | None = None,
-    and_gates: int = AND_GATES,
+    and_gates: int | None = None,
     timeout: float = 30.0,
     phase_timeout: float | None = None,
 ) -> Any:

@@ -33,8 +33,6 @@ from cenote._secret import Secret
 from cenote._steps import Steps, mixed
 from cenote._types import dtype_of, length_of
 
-AND_GATES = 100_000
-
 _log = logging.getLogger("cenote")
 
 
@@ -53,7 +51,7 @@ def session(
     *,
     protocol: str | None = None,
     security: int | None = None,
-    and_gates: int = AND_GATES,
+    and_gates: int | None = None,
     timeout: float = 30.0,
     phase_timeout: float | None = None,
 ) -> Session:
@@ -72,7 +70,8 @@ def session(
         A wrong answer passes with probability at most 2 to the minus this.
     and_gates
         About how many AND gates the program computes. More than that are computed too, but cost more each. An
-        addition takes about one for each bit, a multiplication as many as the square of the bits.
+        addition takes about one for each bit, a multiplication as many as the square of the bits. Without it, 100
+        million with three parties and 100,000 with two.
     timeout
         Seconds that a party waits for another that is silent.
     phase_timeout

@@ -64,7 +64,7 @@ impl QueryPlan {
         let planned = Planned::new(QueryJob::load_with(path, instead)?)?;
         let protocol = planned.job.protocol().clone();
         about(&format!("running samples with {}", protocol.name()));
-        let rates = Rates::measure(&protocol, &link, setting, &command)?;
+        let rates = Rates::known(&protocol, &link, setting, &command)?;
         let tally = &planned.tally;
         let traffic = planned.prepared.traffic_bytes(&tally.demand());
         let size = Size {
