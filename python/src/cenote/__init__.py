@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from cenote._memory import Memory
     from cenote._records import Groups, Joined
     from cenote._rows import concatenate, dot, matmul, maximum, minimum, where
-    from cenote._run import clear, run
+    from cenote._run import clear, run, session
     from cenote._secret import Secret
-    from cenote._session import Session, session
+    from cenote._session import Session
     from cenote._types import Type, fixed, int_, uint
     from cenote.service import Service as Service
 
@@ -94,9 +94,9 @@ _PROGRAMS = {
     "_memory": ("Memory",),
     "_records": ("Groups", "Joined"),
     "_rows": ("concatenate", "dot", "matmul", "maximum", "minimum", "where"),
-    "_run": ("clear", "run"),
+    "_run": ("clear", "run", "session"),
     "_secret": ("Secret",),
-    "_session": ("Session", "session"),
+    "_session": ("Session",),
     "_types": ("Type", "fixed", "int_", "uint"),
 }
 _MODULES = {name: module for module, names in _PROGRAMS.items() for name in names}

@@ -115,8 +115,19 @@ class Operators(Refusing):
 
     __slots__ = ()
 
-    # numpy leaves operators with its arrays to the secret.
-    __array_ufunc__ = None
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **named: Any) -> Any:
+        """Calculate where numpy comes with one of its functions, or with an array beside an operator."""
+        name = ufunc.__name__
+        known = _UFUNCS.get(name)
+        if known is None or method != "__call__" or named:
+            raise TypeError(
+                f"np.{name} does not take secrets{'' if known is None else ' in this way'}: write what it does with "
+                "their own methods and operators, or open them first"
+            )
+        made = known(*given)
+        if made is NotImplemented:
+            raise TypeError(f"np.{name} takes secrets, numbers and arrays of numbers")
+        return made
 
     def __add__(self: Any, other: object) -> Secret:
         return operate("add", self, other)
@@ -236,3 +247,36 @@ def _both(divided: Callable[[str], Secret]) -> tuple[Secret, Secret]:
     if quotient is NotImplemented:
         return NotImplemented  # type: ignore[no-any-return]
     return quotient, divided("mod")
+
+
+def _operator(name: str) -> Callable[[Any, Any], Any]:
+    return lambda a, b: operate(name, a, b)
+
+
+# What the functions of numpy do, by their names.
+_UFUNCS: dict[str, Callable[..., Any]] = {
+    "add": _operator("add"),
+    "subtract": _operator("sub"),
+    "multiply": _operator("mul"),
+    "divide": _operator("truediv"),
+    "true_divide": _operator("truediv"),
+    "floor_divide": _operator("floordiv"),
+    "remainder": _operator("mod"),
+    "bitwise_and": _operator("and"),
+    "bitwise_or": _operator("or"),
+    "bitwise_xor": _operator("xor"),
+    "left_shift": lambda a, b: a << b if isinstance(a, Operators) else operate("shl", a, b),
+    "right_shift": lambda a, b: a >> b if isinstance(a, Operators) else operate("shr", a, b),
+    "minimum": _operator("min"),
+    "maximum": _operator("max"),
+    "less": lambda a, b: _compared("less", a, b),
+    "greater": lambda a, b: _compared("less", b, a),
+    "less_equal": lambda a, b: inverted(_compared("less", b, a)),
+    "greater_equal": lambda a, b: inverted(_compared("less", a, b)),
+    "equal": lambda a, b: _compared("equal", a, b),
+    "not_equal": lambda a, b: inverted(_compared("equal", a, b)),
+    "invert": lambda a: inverted(a),
+    "negative": lambda a: negative(a),
+    "absolute": lambda a: absolute(a),
+    "power": lambda a, b: power(a, b),
+}

@@ -1,4 +1,4 @@
-"""Programs as functions."""
+"""How programs are run on this machine: in a session, or as functions."""
 
 from __future__ import annotations
 
@@ -7,10 +7,58 @@ from typing import Any
 
 from cenote import _cenote
 from cenote._cenote import UsageError
+from cenote._command import register
 from cenote._secret import Secret
-from cenote._session import Session, need_numpy, session
+from cenote._session import Session, need_numpy
 
 Program = Callable[..., Any]
+
+
+def session(
+    parties: int = 3,
+    *,
+    protocol: str | None = None,
+    security: int | None = None,
+    and_gates: int | None = None,
+    timeout: float = 30.0,
+    phase_timeout: float | None = None,
+) -> Session:
+    """Start a session with all parties on this machine, each a process of its own.
+
+    Between organisations, each calls :meth:`Party.session` instead.
+
+    Parameters
+    ----------
+    parties
+        How many: 2 or 3.
+    protocol
+        ``"three"``, or for two parties ``"authenticated"``, ``"lego"`` or ``"jimu"``. Without it, the usual one for
+        so many parties.
+    security
+        A wrong answer passes with probability at most 2 to the minus this.
+    and_gates
+        About how many AND gates the program computes. More than that are computed too, but cost more each. An
+        addition takes about one for each bit, a multiplication as many as the square of the bits. Without it, 100
+        million with three parties and 100,000 with two.
+    timeout
+        Seconds that a party waits for another that is silent.
+    phase_timeout
+        Seconds that each phase may take, such as the set-up.
+
+    Returns
+    -------
+    Session
+        The session, to be used in a ``with`` statement.
+
+    Examples
+    --------
+    >>> with cenote.session(parties=2) as s:
+    ...     print((s.input(0, 1_000_000) > s.input(1, 999_999)).open())
+    True
+    """
+    need_numpy()
+    register()
+    return Session(_cenote.Program.here("session", parties, protocol, security, and_gates, timeout, phase_timeout))
 
 
 def run(

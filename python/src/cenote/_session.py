@@ -24,7 +24,6 @@ from typing import Any
 
 from cenote import _cenote, _records, _rows
 from cenote._cenote import BadInput, UsageError
-from cenote._command import register
 from cenote._encode import decoded, encoded, inferred
 from cenote._function import Function, of_file, recorded
 from cenote._memory import Memory
@@ -46,55 +45,8 @@ def need_numpy() -> None:
         ) from None
 
 
-def session(
-    parties: int = 3,
-    *,
-    protocol: str | None = None,
-    security: int | None = None,
-    and_gates: int | None = None,
-    timeout: float = 30.0,
-    phase_timeout: float | None = None,
-) -> Session:
-    """Start a session with all parties on this machine, each a process of its own.
-
-    Between organisations, each calls :meth:`Party.session` instead.
-
-    Parameters
-    ----------
-    parties
-        How many: 2 or 3.
-    protocol
-        ``"three"``, or for two parties ``"authenticated"``, ``"lego"`` or ``"jimu"``. Without it, the usual one for
-        so many parties.
-    security
-        A wrong answer passes with probability at most 2 to the minus this.
-    and_gates
-        About how many AND gates the program computes. More than that are computed too, but cost more each. An
-        addition takes about one for each bit, a multiplication as many as the square of the bits. Without it, 100
-        million with three parties and 100,000 with two.
-    timeout
-        Seconds that a party waits for another that is silent.
-    phase_timeout
-        Seconds that each phase may take, such as the set-up.
-
-    Returns
-    -------
-    Session
-        The session, to be used in a ``with`` statement.
-
-    Examples
-    --------
-    >>> with cenote.session(parties=2) as s:
-    ...     print((s.input(0, 1_000_000) > s.input(1, 999_999)).open())
-    True
-    """
-    need_numpy()
-    register()
-    return Session(_cenote.Program.here("session", parties, protocol, security, and_gates, timeout, phase_timeout))
-
-
 class Session(Steps):
-    """A program that parties run while it is written. :func:`session` and :meth:`Party.session` start it.
+    """A program that parties run while it is written. :func:`cenote.session` and :meth:`Party.session` start it.
 
     At the end of the ``with`` statement the parties end in agreement; if an exception leaves it, they stop.
 
@@ -294,6 +246,17 @@ class Session(Steps):
             return None
         values = [decoded(bits, secret._dtype, secret._length) for bits, secret in zip(data, secrets, strict=True)]
         return values[0] if len(values) == 1 else values
+
+    def open(self, *secrets: Secret) -> Any:
+        """Reveal several secrets to all parties: :meth:`reveal` without ``to``.
+
+        Examples
+        --------
+        >>> a = s.input(0, [3, 1, 2])
+        >>> s.open(a.min(), a.max())
+        [np.int64(1), np.int64(3)]
+        """
+        return self.reveal(*secrets)
 
     def _check_party(self, party: object) -> None:
         if isinstance(party, bool) or not isinstance(party, int):
