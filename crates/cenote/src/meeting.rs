@@ -4,9 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::sync::Arc;
 
-use cenote_net::{Budget, Identity, Listen, PartyId, PeerAddress};
+use cenote_net::{Budget, Identity, Listen, PartyId, Patience, PeerAddress};
 use cenote_session::{Connections, Link, Topology};
 
+use crate::stop::Session;
 use crate::{Error, PartyConfig, Result};
 
 /// Reads an identity file.
@@ -48,13 +49,14 @@ pub fn is_near(address: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-/// Connects to those peers of `config` that the topology has.
+/// Connects to those peers of `config` that the topology has, unless the operator ends `session` before they have come. Then that ends what uses the connections.
 pub(crate) fn meet(
     config: &PartyConfig,
     identity: Arc<Identity>,
     topology: &Topology,
+    session: &Session,
 ) -> Result<Connections> {
-    meet_with(config, identity, topology, Budget::default())
+    meet_with(config, identity, topology, Budget::default(), session)
 }
 
 /// The same, with so much memory for messages on their way.
@@ -63,6 +65,7 @@ pub(crate) fn meet_with(
     identity: Arc<Identity>,
     topology: &Topology,
     budget: Budget,
+    session: &Session,
 ) -> Result<Connections> {
     let fingerprint = identity.fingerprint();
     let listen = match &config.listen {
@@ -83,6 +86,9 @@ pub(crate) fn meet_with(
         },
     };
     tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
+    let patience = Patience::default();
+    let ended = patience.clone();
+    session.then(move || ended.end());
     let link = Link {
         me: config.me,
         parties: (0..topology.parties).map(PartyId).map(address).collect(),
@@ -92,8 +98,9 @@ pub(crate) fn meet_with(
         timeout: config.timeout,
         on_wait: config.on_wait.clone(),
         budget,
+        patience,
     };
-    Ok(Connections::connect(topology, link)?)
+    Ok(session.interrupts(Connections::connect(topology, link)?))
 }
 
 #[cfg(test)]

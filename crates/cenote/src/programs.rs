@@ -128,8 +128,7 @@ impl Run<'_> {
         memory::admit(bytes).map_err(|error| Error::Usage(error.to_string()))?;
         let what = "the program has ended, and its peers were told";
         stop::Session::run(what, |session| {
-            let connections = meet(config, identity, &self.protocol.topology())?;
-            let connections = session.interrupts(connections);
+            let connections = meet(config, identity, &self.protocol.topology(), session)?;
             self.run(prepared, config.me, connections, config.phase_timeout, program)
         })
     }

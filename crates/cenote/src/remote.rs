@@ -116,10 +116,7 @@ fn run(
     };
     let budget = prepared.budget(&program.demand());
     let outcome = Session::run(&what, |session| {
-        let connect = || {
-            let connections = meet_with(config, identity, &job.protocol().topology(), budget)?;
-            Ok(session.interrupts(connections))
-        };
+        let connect = || meet_with(config, identity, &job.protocol().topology(), budget, session);
         party.run_prepared(prepared, stock, connect, progress)
     })?;
     files.write(&outcome.report.outputs)?;

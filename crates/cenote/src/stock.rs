@@ -90,8 +90,7 @@ pub fn make(
     let folder = open(config)?;
     let what = "the peers were told; what was in stock stays, and of what was being made only what all parties had confirmed";
     Session::run(what, |session| {
-        let connections = meet(config, identity, &protocol.topology())?;
-        let mut connections = session.interrupts(connections);
+        let mut connections = meet(config, identity, &protocol.topology(), session)?;
         let limit = config.phase_timeout;
         let phases = connections.phases(limit.unwrap_or_else(|| Phases::limit(order.traffic_bytes())));
         phases.begin("the handshake");

@@ -84,7 +84,7 @@ impl<'a> Reception<'a> {
     }
 
     pub(crate) fn stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
+        self.stopped.load(Ordering::Acquire) || self.config.options.patience.is_over()
     }
 
     /// Gives up connecting to `peer`, which has refused this party.

@@ -87,7 +87,7 @@ pub use link::{Fault, Link};
 pub use memory::{MemoryChannel, MemoryLink, memory_pair, memory_pair_with};
 pub use mesh::{Mesh, connect};
 pub use names::{PartyId, Step};
-pub use options::ChannelOptions;
+pub use options::{ChannelOptions, Patience};
 pub use outbox::wait_for_farewells;
 pub use phase::PhaseClock;
 pub use roll::{ROLL_CALL, Roll};

@@ -1,9 +1,34 @@
 //! Limits of one channel.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::deadline::Deadline;
 use crate::{Budget, OnWait, PhaseClock, Roll};
+
+/// Whether peers that have not appeared are still waited for, within the time that there is. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Patience(Arc<AtomicBool>);
+
+impl Patience {
+    /// Waits no longer: connecting fails.
+    pub fn end(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl PartialEq for Patience {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Patience {}
 
 /// Limits of one channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +53,13 @@ pub struct ChannelOptions {
     pub on_wait: OnWait,
     /// Which peers are there, and for whom they wait. Clones of these options share it.
     pub roll: Roll,
+    /// Whether peers that have not appeared are still waited for. Clones of these options share it.
+    pub patience: Patience,
 }
 
 impl Default for ChannelOptions {
     /// In the order of the fields: 30 s, 1 MB/s, 64 MiB, 128 MiB for each peer, no polling, 5 s, no phase, the log, no roll
-    /// call.
+    /// call, and patience.
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(30),
@@ -44,6 +71,7 @@ impl Default for ChannelOptions {
             phase: PhaseClock::default(),
             on_wait: OnWait::default(),
             roll: Roll::default(),
+            patience: Patience::default(),
         }
     }
 }

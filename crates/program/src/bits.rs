@@ -314,7 +314,7 @@ impl Bits {
         Bits(table::merged(&self.0, &other.0, unsigned(key)))
     }
 
-    /// The records that are `chosen`, in their order, before all others, and how many they are.
+    /// The records that are `chosen`, in their order, and after them what means nothing; and how many they are.
     #[must_use]
     #[track_caller]
     pub fn compacted(&self, chosen: &Self) -> (Self, Self) {

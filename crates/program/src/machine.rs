@@ -43,6 +43,10 @@ pub(crate) trait Machine {
         refuse("compare rows")
     }
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
+    /// Compares what the parties say, besides what they have done.
+    fn compare(&mut self, _said: &[u8; 32]) -> Result<()> {
+        Ok(())
+    }
     /// Whether it only counts what a program takes: what it reveals has no meaning.
     fn foresees(&self) -> bool {
         false
@@ -280,6 +284,11 @@ impl Machine for Hosted {
             Some(wires) => self.engine.reveal(&wires, to),
             None => Ok(to.contains(self.me()).then(|| BitMatrix::zeros(0, 0))),
         }
+    }
+
+    fn compare(&mut self, said: &[u8; 32]) -> Result<()> {
+        self.done.bytes(said);
+        self.engine.compare(&self.done.digest())
     }
 
     fn forget(&mut self, slot: Slot) {

@@ -213,6 +213,16 @@ impl Session {
         }
     }
 
+    /// Sees that all parties say the same here.
+    ///
+    /// # Errors
+    /// [`cenote_session::Error`], of a difference, of the network; what the program did wrong before.
+    pub(crate) fn compare(&self, said: [u8; 32]) -> Result<()> {
+        let core = &mut *self.0.core.borrow_mut();
+        core.attempt(|machine| machine.compare(&said));
+        core.check()
+    }
+
     /// Runs everything that was recorded.
     pub(crate) fn flush_all(&self) {
         let core = &mut *self.0.core.borrow_mut();

@@ -107,6 +107,11 @@ impl Following {
         Ok(first)
     }
 
+    /// What ends the parties.
+    pub(crate) fn scope(&self) -> Arc<Scope> {
+        Arc::clone(&self.scope)
+    }
+
     fn is_open(&self) -> PyResult<()> {
         match &self.ended {
             None => Ok(()),
@@ -259,14 +264,23 @@ pub(crate) fn clear() -> PyResult<Following> {
 fn alone(instruction: Instruction) -> Instruction {
     match instruction {
         Instruction::Input {
-            width, lanes, bits, ..
+            width,
+            lanes,
+            kind,
+            bits,
+            ..
         } => Instruction::Input {
             owner: 0,
             width,
             lanes,
+            kind,
             bits,
         },
-        Instruction::Reveal { values, to } if !to.is_empty() => Instruction::Reveal { values, to: vec![0] },
+        Instruction::Reveal { values, to, kinds } if !to.is_empty() => Instruction::Reveal {
+            values,
+            to: vec![0],
+            kinds,
+        },
         other => other,
     }
 }

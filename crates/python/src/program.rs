@@ -1,9 +1,11 @@
 //! Programs that parties run while they are written: what they do is recorded, and sent some at a time.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use cenote::circuits;
 use cenote::programs::interpreter::{Instruction, Operation, Packed, Recorded};
+use cenote::stop::Scope;
 use cenote::{Error, PartyConfig, Protocol, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,10 +19,17 @@ const BATCH: usize = 1024;
 const BATCH_BYTES: usize = 8 << 20;
 
 /// A program that parties run while it is written.
-#[pyclass(module = "cenote._cenote")]
+#[pyclass(frozen, module = "cenote._cenote")]
 pub(crate) struct Program {
     parties: u8,
     me: Option<u8>,
+    written: Mutex<Written>,
+    /// Ends the parties, whoever waits for them.
+    scope: Option<Arc<Scope>>,
+}
+
+/// What was written of a program, and who runs it.
+struct Written {
     /// The number of the next value.
     next: u64,
     /// What is yet to be sent, how much of it is no more than forgetting, and bytes of it.
@@ -38,14 +47,50 @@ enum Run {
 
 impl Program {
     fn new(parties: u8, me: Option<u8>, following: Following) -> Self {
+        let scope = Some(following.scope());
+        let run = Run::By(Box::new(following));
+        Self::of(parties, me, scope, Written::new(0, run))
+    }
+
+    fn of(parties: u8, me: Option<u8>, scope: Option<Arc<Scope>>, written: Written) -> Self {
         Program {
             parties,
             me,
-            next: 0,
+            scope,
+            written: Mutex::new(written),
+        }
+    }
+
+    /// What was written, unless another thread uses it: none waits for another while it has the interpreter.
+    fn written(&self) -> PyResult<MutexGuard<'_, Written>> {
+        match self.written.try_lock() {
+            Ok(written) => Ok(written),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(UsageError::new_err(
+                "another thread is using this session: a session is used by one thread at a time",
+            )),
+        }
+    }
+
+    fn are_parties(&self, parties: &[u8]) -> PyResult<()> {
+        match parties.iter().find(|&&party| party >= self.parties) {
+            None => Ok(()),
+            Some(_) => Err(UsageError::new_err(format!(
+                "there is no such party: they are 0 to {}",
+                self.parties - 1
+            ))),
+        }
+    }
+}
+
+impl Written {
+    fn new(next: u64, run: Run) -> Self {
+        Written {
+            next,
             batch: Vec::new(),
             forgetting: 0,
             bytes: 0,
-            run: Run::By(Box::new(following)),
+            run,
         }
     }
 
@@ -77,16 +122,6 @@ impl Program {
         match &mut self.run {
             Run::By(following) => Ok(following),
             Run::Recording(_) => Err(UsageError::new_err("a function that is recorded does not run")),
-        }
-    }
-
-    fn are_parties(&self, parties: &[u8]) -> PyResult<()> {
-        match parties.iter().find(|&&party| party >= self.parties) {
-            None => Ok(()),
-            Some(party) => Err(UsageError::new_err(format!(
-                "there is no party {party}: they are 0 to {}",
-                self.parties - 1
-            ))),
         }
     }
 
@@ -163,15 +198,8 @@ impl Program {
     /// A function with arguments of so many bits: they are its first values.
     #[staticmethod]
     fn recording(widths: Vec<u32>) -> Self {
-        Program {
-            parties: 1,
-            me: None,
-            next: widths.len() as u64,
-            batch: Vec::new(),
-            forgetting: 0,
-            bytes: 0,
-            run: Run::Recording(widths),
-        }
+        let next = widths.len() as u64;
+        Self::of(1, None, None, Written::new(next, Run::Recording(widths)))
     }
 
     #[getter]
@@ -186,37 +214,40 @@ impl Program {
     }
 
     /// Numbers of a party, which are given there.
-    #[pyo3(signature = (owner, width, lanes, data))]
+    #[pyo3(signature = (owner, width, lanes, data, kind))]
     fn input(
-        &mut self,
+        &self,
         py: Python<'_>,
         owner: u8,
         width: u32,
         lanes: usize,
         data: Option<&[u8]>,
+        kind: String,
     ) -> PyResult<u64> {
-        self.following()?;
+        let mut written = self.written()?;
+        written.following()?;
         self.are_parties(&[owner])?;
         let bits = data.map(|data| packed(py, width, lanes, data)).transpose()?;
-        let bytes = bits.as_ref().map_or(0, Packed::size);
         let input = Instruction::Input {
             owner,
             width,
             lanes,
+            kind,
             bits,
         };
-        self.push(py, input, bytes)
+        // The same where the numbers are not given.
+        written.push(py, input, (width as usize).saturating_mul(lanes) / 8)
     }
 
     /// Numbers that everybody knows.
-    fn public(&mut self, py: Python<'_>, width: u32, lanes: usize, data: &[u8]) -> PyResult<u64> {
+    fn public(&self, py: Python<'_>, width: u32, lanes: usize, data: &[u8]) -> PyResult<u64> {
         let numbers = packed(py, width, lanes, data)?;
         let bytes = numbers.size();
-        self.push(py, Instruction::Public(numbers), bytes)
+        self.written()?.push(py, Instruction::Public(numbers), bytes)
     }
 
     /// Does something with values.
-    fn apply(&mut self, py: Python<'_>, name: &str, operands: Vec<u64>, numbers: Vec<u64>) -> PyResult<u64> {
+    fn apply(&self, py: Python<'_>, name: &str, operands: Vec<u64>, numbers: Vec<u64>) -> PyResult<u64> {
         let operation: Operation = name
             .parse()
             .map_err(|()| UsageError::new_err(format!("there is no operation {name}")))?;
@@ -226,36 +257,33 @@ impl Program {
             operands,
             numbers,
         };
-        self.push(py, instruction, bytes)
+        self.written()?.push(py, instruction, bytes)
     }
 
     /// Makes a recorded function a value that can be called.
-    fn define(&mut self, py: Python<'_>, function: PyRef<'_, Program>, outputs: Vec<u64>) -> PyResult<u64> {
-        let recorded = function.recorded(outputs)?;
+    fn define(&self, py: Python<'_>, function: &Program, outputs: Vec<u64>) -> PyResult<u64> {
+        let recorded = function.written()?.recorded(outputs)?;
+        py.detach(|| recorded.check())
+            .map_err(|error| raised(&error.into()))?;
         let bytes = size_of::<Instruction>() * recorded.body.len();
-        self.push(py, Instruction::Define(recorded), bytes)
+        self.written()?.push(py, Instruction::Define(recorded), bytes)
     }
 
     /// A circuit as a value that can be called; the widths of its inputs and of its outputs. `name` is what errors call it.
-    fn circuit(
-        &mut self,
-        py: Python<'_>,
-        name: PathBuf,
-        text: String,
-    ) -> PyResult<(u64, Vec<u32>, Vec<u32>)> {
+    fn circuit(&self, py: Python<'_>, name: PathBuf, text: String) -> PyResult<(u64, Vec<u32>, Vec<u32>)> {
         let circuit = py
             .detach(|| circuits::read_text(&name, &text))
             .map_err(|error| raised(&error))?;
         let widths = |values: &[circuits::Value]| values.iter().map(|value| value.width).collect();
         let (inputs, outputs) = (widths(circuit.inputs()), widths(circuit.outputs()));
         let bytes = text.len();
-        let function = self.push(py, Instruction::Circuit(text), bytes)?;
+        let function = self.written()?.push(py, Instruction::Circuit(text), bytes)?;
         Ok((function, inputs, outputs))
     }
 
     /// A recorded function as a circuit in Bristol Fashion.
     fn to_bristol(&self, py: Python<'_>, outputs: Vec<u64>) -> PyResult<String> {
-        let recorded = self.recorded(outputs)?;
+        let recorded = self.written()?.recorded(outputs)?;
         py.detach(|| {
             let circuit = recorded.circuit().map_err(|error| raised(&error.into()))?;
             let mut text = Vec::new();
@@ -267,16 +295,18 @@ impl Program {
 
     /// Verifies values and opens them to parties. `None` if none of those is here.
     fn reveal<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         values: Vec<u64>,
         to: Vec<u8>,
+        kinds: Vec<String>,
     ) -> PyResult<Option<Vec<Bound<'py, PyBytes>>>> {
-        self.following()?;
+        let mut written = self.written()?;
+        written.following()?;
         self.are_parties(&to)?;
-        self.batch.push(Instruction::Reveal { values, to });
-        self.send(py)?;
-        let opened = self.following()?.opened(py)?;
+        written.batch.push(Instruction::Reveal { values, to, kinds });
+        written.send(py)?;
+        let opened = written.following()?.opened(py)?;
         opened
             .map(|values| {
                 let numbers = values.iter().map(|value| py.detach(|| value.numbers()));
@@ -288,25 +318,38 @@ impl Program {
     }
 
     /// Says that the program does not use these values again.
-    fn forget(&mut self, values: Vec<u64>) {
-        if matches!(self.run, Run::By(_)) {
-            self.batch.push(Instruction::Forget(values));
-            self.forgetting += 1;
+    fn forget(&self, values: Vec<u64>) -> PyResult<()> {
+        let mut written = self.written()?;
+        if matches!(written.run, Run::By(_)) {
+            written.batch.push(Instruction::Forget(values));
+            written.forgetting += 1;
         }
+        Ok(())
     }
 
     /// Ends it in agreement, and gives how it ended at each party that is here, as JSON.
-    fn close(&mut self, py: Python<'_>) -> PyResult<String> {
-        self.send(py)?;
-        let ended = self.following()?.close(py)?;
+    fn close(&self, py: Python<'_>) -> PyResult<String> {
+        let mut written = self.written()?;
+        written.send(py)?;
+        let ended = written.following()?.close(py)?;
         serde_json::to_string(ended)
             .map_err(|error| raised(&Error::local("telling what it took", error.into())))
     }
 
-    /// Ends it at once, without agreement.
-    fn stop(&mut self, py: Python<'_>) {
-        if let Run::By(following) = &mut self.run {
-            following.end(py, "its program has failed");
+    /// Ends it at once, without agreement, also while another thread waits for it.
+    fn stop(&self, py: Python<'_>) {
+        const WHY: &str = "its program has failed";
+        match self.written() {
+            Ok(mut written) => {
+                if let Run::By(following) = &mut written.run {
+                    following.end(py, WHY);
+                }
+            }
+            Err(_) => {
+                if let Some(scope) = &self.scope {
+                    scope.stop(WHY);
+                }
+            }
         }
     }
 }

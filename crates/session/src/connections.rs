@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::{Error, Phases, Result};
 use cenote_net::{
     Budget, CHANNELS, Channel, ChannelOptions, Error as NetError, Fingerprint, Identity, LABELS, Label,
-    Listen, Mesh, MeshConfig, OnWait, PartyId, PeerAddress, PhaseClock, ROLL_CALL, Transport as Carrier,
-    Trunks, connect, memory_pair_with,
+    Listen, Mesh, MeshConfig, OnWait, PartyId, Patience, PeerAddress, PhaseClock, ROLL_CALL,
+    Transport as Carrier, Trunks, connect, memory_pair_with,
 };
 
 /// The field in which connections of different sessions differ.
@@ -112,6 +112,7 @@ impl Connections {
                 on_wait: link.on_wait,
                 phase: clock.clone(),
                 budget: link.budget,
+                patience: link.patience,
                 ..ChannelOptions::with_timeout(link.timeout)
             },
         };
@@ -259,6 +260,8 @@ pub struct Link {
     pub on_wait: OnWait,
     /// Memory for messages on their way.
     pub budget: Budget,
+    /// Whether peers that have not appeared are still waited for.
+    pub patience: Patience,
 }
 
 /// How long a session over connections that are kept up waits, and what it may take.

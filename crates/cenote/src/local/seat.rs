@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cenote_net::{Budget, Identity, Listen, OnWait, PartyId, PeerAddress};
+use cenote_net::{Budget, Identity, Listen, OnWait, PartyId, Patience, PeerAddress};
 use cenote_primitives::BitMatrix;
 use cenote_session::{Connections, Link, Topology, handshake};
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,7 @@ impl Seat<'_> {
             timeout: self.setting.timeout,
             on_wait: self.on_wait(),
             budget,
+            patience: Patience::default(),
         };
         Ok(Connections::connect(topology, link)?)
     }

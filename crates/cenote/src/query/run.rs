@@ -301,7 +301,7 @@ pub fn run_party(
     let topology = planned.job.protocol().topology();
     let what = "the query has ended, its peers were told, and this party has written no answer";
     let (table, told) = Session::run(what, |session| {
-        let connections = session.interrupts(meet_with(config, identity, &topology, planned.budget())?);
+        let connections = meet_with(config, identity, &topology, planned.budget(), session)?;
         let party = Party {
             me: config.me,
             start,

@@ -179,6 +179,27 @@ fn relay(target: String) -> (String, Receiver<()>) {
     (address, answered)
 }
 
+/// Whoever gives up waits no longer for peers that have not come, whether they are dialled or dial, and its address is free again.
+#[test]
+fn patience_ends() {
+    for me in 0..3 {
+        let mut config = configs(3, false, &brief(20_000)).swap_remove(me);
+        config.connect_timeout = 10 * PATIENCE;
+        let listen: SocketAddr = config.parties[me].address.parse().unwrap();
+        let patience = config.options.patience.clone();
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            let party = scope.spawn(|| connect(config, &labels(&["main"])));
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(!party.is_finished());
+            patience.end();
+            assert!(matches!(party.join().unwrap(), Err(Error::Closed { .. })));
+        });
+        assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+        TcpListener::bind(listen).unwrap();
+    }
+}
+
 /// A second connection with a name that is taken is dropped, the first one stays.
 #[test]
 fn duplicates_are_dropped() {

@@ -39,6 +39,8 @@ pub enum Instruction {
         width: u32,
         /// How many.
         lanes: usize,
+        /// What the program takes them for, which parties compare.
+        kind: String,
         /// The numbers, at their owner.
         bits: Option<Packed>,
     },
@@ -63,6 +65,8 @@ pub enum Instruction {
         values: Vec<u64>,
         /// The parties.
         to: Vec<u8>,
+        /// What the program takes each of them for, which parties compare.
+        kinds: Vec<String>,
     },
     /// The program will not use these values again.
     Forget(Vec<u64>),
@@ -83,11 +87,16 @@ impl Instruction {
     pub fn of_party(&self, party: PartyId) -> Self {
         match self {
             Self::Input {
-                owner, width, lanes, ..
+                owner,
+                width,
+                lanes,
+                kind,
+                ..
             } if *owner != party.0 => Self::Input {
                 owner: *owner,
                 width: *width,
                 lanes: *lanes,
+                kind: kind.clone(),
                 bits: None,
             },
             Self::Define(function) => Self::Define(Recorded {
@@ -121,6 +130,14 @@ impl Recorded {
     /// As [`Function::record`](crate::Function::record).
     pub fn circuit(&self) -> Result<Circuit> {
         Ok(self.routine()?.circuit())
+    }
+
+    /// Sees that it can be called.
+    ///
+    /// # Errors
+    /// As [`Function::record`](crate::Function::record).
+    pub fn check(&self) -> Result<()> {
+        self.routine().map(drop)
     }
 
     fn routine(&self) -> Result<Routine> {
@@ -176,13 +193,39 @@ pub struct Interpreter {
     alone: Option<Alone>,
 }
 
-/// What a party that forgets alone has not computed yet.
+/// What a party knows whose peers have other interpreters.
 #[derive(Default)]
 struct Alone {
+    /// All that was said so far, but for what is of this party alone.
+    said: blake3::Hasher,
     /// Bytes of results since all were computed: the same at all parties.
     pending: usize,
     /// What is forgotten once all are computed.
     forgotten: Vec<u64>,
+}
+
+impl Alone {
+    /// Adds an instruction to what was said.
+    fn add(&mut self, instruction: &Instruction) {
+        let said = match instruction {
+            Instruction::Forget(_) => return,
+            // The numbers are those of one party.
+            Instruction::Input {
+                owner,
+                width,
+                lanes,
+                kind,
+                ..
+            } => format!("input {owner} {width} {lanes} {kind:?}"),
+            Instruction::Public(numbers) => {
+                let bytes = numbers.bytes();
+                format!("{numbers:?} {}", blake3::hash(bytes))
+            }
+            other => format!("{other:?}"),
+        };
+        self.said.update(&(said.len() as u64).to_le_bytes());
+        self.said.update(said.as_bytes());
+    }
 }
 
 impl Interpreter {
@@ -205,7 +248,8 @@ impl Interpreter {
         }
     }
 
-    /// Does what all instructions of each batch say, and tells after each what was opened, until there are no more.
+    /// Does what all instructions of each batch say, and tells after each what was opened, until there are no more. Parties that forget alone end their batches at the
+    /// same places, and compare them before any of it is done.
     ///
     /// # Errors
     /// Those of [`Interpreter::execute`].
@@ -215,6 +259,7 @@ impl Interpreter {
         mut tell: impl FnMut(Vec<Opened>) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         for batch in batches {
+            self.compare(&batch)?;
             let mut opened = Vec::new();
             for instruction in &batch {
                 opened.extend(self.execute(instruction)?);
@@ -222,6 +267,17 @@ impl Interpreter {
             tell(opened)?;
         }
         Ok(())
+    }
+
+    /// Sees that all parties are told the same, if each has an interpreter of its own.
+    fn compare(&mut self, batch: &[Instruction]) -> Result<()> {
+        let Some(alone) = &mut self.alone else {
+            return Ok(());
+        };
+        for instruction in batch {
+            alone.add(instruction);
+        }
+        self.session.compare(alone.said.finalize().into())
     }
 
     /// Does what an instruction says, and gives what was opened if it opens something.
@@ -235,6 +291,7 @@ impl Interpreter {
                 width,
                 lanes,
                 bits,
+                ..
             } => {
                 let input = self.input(*owner, (*width, *lanes), bits.as_ref())?;
                 self.keep(Stored::Value(input));
@@ -256,7 +313,7 @@ impl Interpreter {
                 let routine = of_circuit(text)?;
                 self.keep(Stored::Function(routine));
             }
-            Instruction::Reveal { values, to } => {
+            Instruction::Reveal { values, to, .. } => {
                 let opened = self.reveal(values, to)?;
                 self.compute();
                 return Ok(Some(opened));

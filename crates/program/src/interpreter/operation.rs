@@ -135,7 +135,7 @@ operations! {
     Sort "sort" (just(1); just(2)) 1;
     /// The records in an order that nobody knows.
     Shuffle "shuffle" (just(1); just(0)) 1;
-    /// The records whose bit, the first operand, is 1 before all others, in their order; and how many they are, in 64 bits.
+    /// The records whose bit, the first operand, is 1, in their order, with zeros after them; and how many they are, in 64 bits.
     Compact "compact" (just(2); just(0)) 2;
     /// For each key of the third: whether it is among those of the first, the record of the second that has it, zeros where there is none; and, for all, whether the keys ascend, the
     /// first ones strictly. If they do not, nothing is found. `signed`.

@@ -79,6 +79,11 @@ impl Packed {
         self.words.len()
     }
 
+    /// The words of its bits.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.words
+    }
+
     /// Its bits.
     ///
     /// # Errors

@@ -159,7 +159,7 @@ fn tables(operation: Operation, values: &[&Value], numbers: &[u64], signed: bool
             meet(values)?;
             let lanes = values[0].lanes().max(values[1].lanes());
             let [chosen, records] = [0, 1].map(|at| values[at].filling(lanes));
-            let (records, count) = table::compacted(&records, &chosen);
+            let (records, count) = table::compacted_with_zeros(&records, &chosen);
             vec![
                 records,
                 Value::apply(Op::Resize { signed: false }, &[&count], PLACE),

@@ -11,7 +11,7 @@ use crate::table::cost::Work;
 use crate::table::order::{Order, bits_of_places, numbers};
 use crate::value::{Value, runs};
 
-/// The records of `records` whose bit in `chosen` is 1, in their order, then the others in some order; and how many are chosen, in as
+/// The records of `records` whose bit in `chosen` is 1, in their order, then others or zeros, which mean nothing; and how many are chosen, in as
 /// many bits as it takes.
 #[track_caller]
 pub(crate) fn compacted(records: &Value, chosen: &Value) -> (Value, Value) {

@@ -198,15 +198,26 @@ pub fn shuffle<V: Values>(records: &V) -> V {
     made(packed.unpack(&shuffled(&packed.record)))
 }
 
-/// The records of a table that are `chosen`, in their order, before all others; and how many they are. After them come the others, in
-/// some order: what is not to be known must not be revealed of them.
+/// The records of a table that are `chosen`, in their order, with zeros after them; and how many they are.
 #[track_caller]
 pub fn compact<V: Values>(chosen: &Secret<bool>, records: &V) -> (V, Secret<u32>) {
     let packed = Packed::new(&values_of(records));
     let (records, chosen) = packed.beside(chosen.value());
-    let (compacted, count) = compacted(&records, &chosen);
+    let (compacted, count) = compacted_with_zeros(&records, &chosen);
     let count = Value::apply(Op::Resize { signed: false }, &[&count], 32);
     (made(packed.unpack(&compacted)), Secret::of(count))
+}
+
+/// As [`compact`], of the columns of a record together.
+#[track_caller]
+pub(crate) fn compacted_with_zeros(records: &Value, chosen: &Value) -> (Value, Value) {
+    let (moved, count) = compacted(&Value::join(&[chosen, records]), chosen);
+    let (chosen, records) = (moved.part(0, 1), moved.part(1, records.width()));
+    let zeros = records.session().constant(records.width(), 0);
+    (
+        Value::apply(Op::Select, &[&chosen, &records, &zeros], records.width()),
+        count,
+    )
 }
 
 /// The records with the `count` smallest keys, from the smallest on, or all if they are fewer.

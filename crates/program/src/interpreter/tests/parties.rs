@@ -22,6 +22,7 @@ fn parties_need_not_forget_alike() {
                 script.push(Instruction::Reveal {
                     values: vec![sum],
                     to: vec![0, 1],
+                    kinds: Vec::new(),
                 });
             }
         }
@@ -60,6 +61,7 @@ fn memories_are_not_forgotten_alike() {
             script.push(Instruction::Reveal {
                 values: vec![value],
                 to: vec![0, 1],
+                kinds: Vec::new(),
             });
         }
         let mut interpreter = Interpreter::forgetting_alone(session.clone());
@@ -135,6 +137,7 @@ fn parties_that_differ_are_told() {
         script.push(Instruction::Reveal {
             values: vec![result],
             to: vec![0, 1],
+            kinds: Vec::new(),
         });
         let mut interpreter = Interpreter::new(session.clone());
         let mut told = Vec::new();
@@ -145,4 +148,65 @@ fn parties_that_differ_are_told() {
     });
     let error = told.unwrap_err().to_string();
     assert!(error.contains("disagrees on program"), "{error}");
+}
+
+/// What `change` makes of the instructions of party 1 is told to both before anything of it is done.
+fn differs(change: impl Fn(&mut Vec<Instruction>) + Sync) {
+    let ended = std::sync::Mutex::new(Vec::new());
+    let told = local::in_the_clear(2, |session| {
+        let me = session.me();
+        let mut script = Script::default();
+        let (x, y) = (script.input(0, 32, &[3, 4]), script.input(1, 32, &[2, 5]));
+        let sum = script.apply(Operation::Add, &[x, y], &[]);
+        script.push(Instruction::Reveal {
+            values: vec![sum],
+            to: vec![0, 1],
+            kinds: vec!["uint32 row".into()],
+        });
+        if me.0 == 1 {
+            change(&mut script.instructions);
+        }
+        let own = script.instructions.iter().map(|told| told.of_party(me)).collect();
+        let ended_now = Interpreter::forgetting_alone(session.clone()).follow([own], |_| Ok::<(), Error>(()));
+        ended
+            .lock()
+            .unwrap()
+            .push(ended_now.err().map(|error| error.to_string()));
+        Ok(())
+    });
+    let ended = ended.into_inner().unwrap();
+    let is_told = |error: &Option<String>| {
+        error
+            .as_ref()
+            .is_some_and(|text| text.contains("disagrees on program"))
+    };
+    assert!(ended.len() == 2 && ended.iter().all(is_told), "{ended:?}");
+    assert!(told.is_err());
+}
+
+#[test]
+fn parties_that_are_told_something_else_are_told_so_first() {
+    // Another type of as many bits, more numbers, another owner, another public number, one input more, another operation.
+    differs(|told| match &mut told[0] {
+        Instruction::Input { kind, .. } => *kind = "int32 row".into(),
+        _ => unreachable!("it is an input"),
+    });
+    differs(|told| match &mut told[0] {
+        Instruction::Input { lanes, .. } => *lanes = 3,
+        _ => unreachable!("it is an input"),
+    });
+    differs(|told| told[1] = told[0].clone());
+    differs(|told| told.insert(0, Instruction::Public(packed(32, &[5]))));
+    differs(|told| {
+        let input = told[0].clone();
+        told.insert(2, input);
+    });
+    differs(|told| match &mut told[2] {
+        Instruction::Apply { operation, .. } => *operation = Operation::Subtract,
+        _ => unreachable!("it is an operation"),
+    });
+    differs(|told| match &mut told[3] {
+        Instruction::Reveal { kinds, .. } => *kinds = vec!["int32 row".into()],
+        _ => unreachable!("it is a reveal"),
+    });
 }

@@ -62,6 +62,7 @@ fn inputs_and_reveals_without_meaning_are_errors() {
         owner,
         width,
         lanes,
+        kind: String::new(),
         bits,
     };
     let wrong = [
@@ -75,10 +76,12 @@ fn inputs_and_reveals_without_meaning_are_errors() {
         Instruction::Reveal {
             values: vec![0],
             to: vec![0],
+            kinds: Vec::new(),
         },
         Instruction::Reveal {
             values: vec![],
             to: vec![1],
+            kinds: Vec::new(),
         },
     ];
     for instruction in wrong {
