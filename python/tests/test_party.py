@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
 import subprocess
@@ -205,11 +206,14 @@ def test_a_program_of_two_parties(tmp_path: Path) -> None:
             a = s.input(0, given(0, [3, 1, 2]), np.uint32, 3)
             b = s.input(1, given(1, [9, 4, 7]), np.uint32, 3)
             some = (a * b).reveal(to=[1])
-            return [int((a * b).sum().open()), None if some is None else some.tolist()]
+            few = s.open_chosen(a > 1, b, to=[1])
+            assert s.open_chosen(a > 1, a, b)[1].tolist() == [9, 7]
+            assert s.open_chosen(a > 9, a).tolist() == []
+            return [int((a * b).sum().open()), *(None if row is None else row.tolist() for row in (some, few))]
 
     first, second = parties(tmp_path, 2)
     answers = together(lambda: run(first), lambda: run(second))
-    assert answers == [[45, None], [45, [27, 4, 14]]]
+    assert answers == [[45, None, None], [45, [27, 4, 14], [9, 7]]]
 
 
 def test_programs_say_what_is_given_where(tmp_path: Path) -> None:
@@ -230,15 +234,48 @@ def test_programs_say_what_is_given_where(tmp_path: Path) -> None:
     assert together(lambda: run(first), lambda: run(second)) == [None, None]
 
 
-def test_programs_that_differ_stop(tmp_path: Path) -> None:
-    def run(party: cenote.Party) -> int:
-        with party.session("differs") as s:
-            a = s.input(0, 5 if party.number == 0 else None, np.uint8)
-            return int((a + party.number).open())
+def caught(s: cenote.Session, a: cenote.Secret) -> cenote.Secret:
+    """Do something that fails after it has recorded a step, and go on."""
+    with contextlib.suppress(TypeError):
+        s.shuffle(a * 3, "no column")  # type: ignore[arg-type]
+    return a
+
+
+Program = Callable[[cenote.Session, Callable[..., cenote.Secret]], Any]
+DIFFERENT: dict[str, tuple[Program, Program]] = {
+    "type of the same width": (lambda s, x: x(0, [1, 2], np.uint8), lambda s, x: x(0, [1, 2], np.int8)),
+    "fraction": (lambda s, x: x(0, [1, 2], cenote.fixed(8, 3)), lambda s, x: x(0, [1, 2], cenote.fixed(8, 4))),
+    "width": (lambda s, x: x(0, [1, 2], np.uint8), lambda s, x: x(0, [1, 2], np.uint16)),
+    "length": (lambda s, x: x(0, [1, 2], np.uint8), lambda s, x: x(0, [1, 2, 3], np.uint8)),
+    "single or a row": (lambda s, x: x(0, 1, np.uint8), lambda s, x: x(0, [1], np.uint8)),
+    "owner": (lambda s, x: x(0, [1], np.uint8), lambda s, x: x(1, [1], np.uint8)),
+    "one more input": (
+        lambda s, x: x(0, [1], np.uint8),
+        lambda s, x: (x(0, [1], np.uint8), x(1, [1], np.uint8))[0],
+    ),
+    "operation": (lambda s, x: x(0, [1], np.uint8) + 1, lambda s, x: x(0, [1], np.uint8) - 1),
+    "public value": (lambda s, x: x(0, [1], np.uint8) + 1, lambda s, x: x(0, [1], np.uint8) + 2),
+    "type of what is opened": (lambda s, x: x(0, [1], np.uint8), lambda s, x: x(0, [1], np.uint8).astype(np.int8)),
+    "line that failed": (lambda s, x: x(0, [1], np.uint8), lambda s, x: caught(s, x(0, [1], np.uint8))),
+}
+
+
+@pytest.mark.parametrize("what", DIFFERENT)
+def test_programs_that_differ_stop(tmp_path: Path, what: str) -> None:
+    def run(party: cenote.Party) -> Any:
+        with party.session("differs", and_gates=1000) as s:
+
+            def given(owner: int, values: Any, dtype: object) -> cenote.Secret:
+                if owner == party.number:
+                    return s.input(owner, values, dtype)
+                return s.input(owner, dtype=dtype, length=len(values) if isinstance(values, list) else None)
+
+            return DIFFERENT[what][party.number](s, given).open()
 
     first, second = parties(tmp_path, 2)
     for error in together(lambda: run(first), lambda: run(second)):
-        assert isinstance(error, cenote.CenoteError)
+        assert isinstance(error, cenote.UsageError)
+        assert "disagrees on program" in str(error)
 
 
 def test_a_wrong_party_file_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from known_values import BOOL, NUMPY, Kind, Known, each, half_up, meet, ours, total_of, wrap
 
 import cenote
 from cenote import _cenote
@@ -27,96 +28,8 @@ PROTOCOLS = [
     *((name, 2, -(-int(STATED) // 10) if STATED else 4) for name in ("authenticated", "jimu", "lego")),
 ]
 
-Kind = tuple[str, int, int]
-BOOL: Kind = ("bool", 1, 0)
-NUMPY = (8, 16, 32, 64)
-
-
-def is_signed(kind: Kind) -> bool:
-    return kind[0] in ("int", "fixed")
-
-
-def wrap(value: int, kind: Kind) -> int:
-    width = kind[1]
-    value &= (1 << width) - 1
-    return value - (1 << width) if is_signed(kind) and value >> (width - 1) else value
-
-
-def half_up(numerator: int, denominator: int) -> int:
-    """Round a quotient to the nearest, and up from the middle."""
-    if denominator < 0:
-        numerator, denominator = -numerator, -denominator
-    return (2 * numerator + denominator) // (2 * denominator)
-
-
-def is_numpy(kind: Kind) -> bool:
-    return kind == BOOL or (kind[0] != "fixed" and kind[1] in NUMPY)
-
-
-def numpy_dtype(kind: Kind) -> np.dtype[Any]:
-    return np.dtype("bool" if kind == BOOL else f"{kind[0]}{kind[1]}")
-
-
-def meet(a: Kind, b: Kind) -> Kind | None:
-    """Give the type of both, by numpy where it has it and stays whole."""
-    if a == b:
-        return a
-    if "fixed" in (a[0], b[0]):
-        return None
-    if BOOL in (a, b):
-        return b if a == BOOL else a
-    if is_numpy(a) and is_numpy(b):
-        of = np.promote_types(numpy_dtype(a), numpy_dtype(b))
-        if of.kind == "f":
-            return ("int", 128, 0)
-        return ("uint" if of.kind == "u" else "int", of.itemsize * 8, 0)
-    if a[0] == b[0]:
-        return (a[0], max(a[1], b[1]), 0)
-    with_sign, without = (a, b) if a[0] == "int" else (b, a)
-    width = max(with_sign[1], without[1] + 1)
-    return ("int", width, 0) if width <= 128 else None
-
-
-class Known:
-    """A row of whole numbers that stand for values, or a single one; what a secret should have."""
-
-    def __init__(self, kind: Kind, values: list[int], *, single: bool) -> None:
-        self.kind = kind
-        self.values = [wrap(int(value), kind) for value in values]
-        self.single = single
-
-    def opened(self) -> list[Any]:
-        if self.kind[0] == "fixed":
-            return [float(value) / 2.0 ** self.kind[2] for value in self.values]
-        return [bool(value) for value in self.values] if self.kind == BOOL else list(self.values)
-
-    def row(self, length: int) -> list[int]:
-        return self.values * length if len(self.values) == 1 else self.values
-
-
+ANY = "bool uint int fixed"
 Pair = tuple[cenote.Secret, Known]
-
-
-def ours(kind: Kind) -> Any:
-    match kind:
-        case ("bool", _, _):
-            return bool
-        case ("uint", width, _):
-            return cenote.uint(width)
-        case ("int", width, _):
-            return cenote.int_(width)
-        case (_, width, fraction):
-            return cenote.fixed(width, fraction)
-
-
-def each(kind: Kind, f: Callable[..., int], *operands: Known) -> Known | None:
-    """Apply it in each place, or give None if the lengths do not meet."""
-    lengths = {len(operand.values) for operand in operands} - {1}
-    if len(lengths) > 1:
-        return None
-    length = max([1, *lengths])
-    rows = zip(*(operand.row(length) for operand in operands), strict=True)
-    return Known(kind, [f(*values) for values in rows], single=all(operand.single for operand in operands))
 
 
 class Maker:
@@ -171,7 +84,10 @@ class Maker:
 
     def step(self) -> None:
         name = self.draw.choice(
-            ["binary", "binary", "binary", "weak", "compared", "shift", "unary", "where", "fold", "row", "astype"]
+            [
+                *("binary", "binary", "binary", "weak", "compared", "shift", "unary", "where", "fold", "row", "astype"),
+                *("clip", "matmul", "memory", "sorted", "grouped", "joined", "chosen"),
+            ]
         )
         made = getattr(self, f"do_{name}")()
         if made is None:
@@ -249,7 +165,7 @@ class Maker:
 
     def do_shift(self) -> Any:
         a = self.any(lambda known: known.kind[0] in ("uint", "int"))
-        b = self.any(lambda known: known.kind[0] == "uint")
+        b = self.any(lambda known: known.kind[0] in ("uint", "int"))
         if a is None:
             return None
         kind = a[1].kind
@@ -261,7 +177,13 @@ class Maker:
         met = meet(kind, b[1].kind)
         if met is None:
             return None
-        known = each(met, lambda p, q: p << min(q, 128) if left else p >> min(q, 128), a[1], b[1])
+
+        def shifted(value: int, by: int) -> int:
+            # A negative number of places is beyond the width.
+            places = min(by, 128) if by >= 0 else 128
+            return value << places if left else value >> places
+
+        known = each(met, shifted, a[1], b[1])
         return None if known is None else ("shift", a[0] << b[0] if left else a[0] >> b[0], known)
 
     def do_unary(self) -> Any:
@@ -298,9 +220,7 @@ class Maker:
             return None
         secret, known = a
         kind, values = known.kind, known.values
-        total = kind
-        if kind[0] != "fixed" and kind[1] <= 64:
-            total = ("uint" if kind[0] == "uint" else "int", 64, 0)
+        total = total_of(kind)
         place: Kind = ("int", 64, 0)
         named: dict[str, tuple[Kind, int]] = {
             "sum": (total, sum(values)),
@@ -314,6 +234,8 @@ class Maker:
         }
         if kind[0] == "fixed":
             named["mean"] = kind, half_up(sum(values), len(values))
+        elif kind[1] <= 47:
+            named["mean"] = ("fixed", 64, 16), half_up(sum(values) << 16, len(values))
         name = self.draw.choice(list(named))
         of, value = named[name]
         return name, getattr(secret, name)(), Known(of, [value], single=True)
@@ -328,9 +250,7 @@ class Maker:
             case 0:
                 return "sort", secret.sort(), Known(kind, sorted(values), single=False)
             case 1:
-                total = kind
-                if kind[0] != "fixed" and kind[1] <= 64:
-                    total = ("uint" if kind[0] == "uint" else "int", 64, 0)
+                total = total_of(kind)
                 sums = [sum(values[: at + 1]) for at in range(len(values))]
                 return "cumsum", secret.cumsum(), Known(total, sums, single=False)
             case 2:
@@ -376,6 +296,118 @@ class Maker:
             return half_up(value, 1 << (was[2] - kind[2]))
 
         return f"{was} astype {kind}", secret.astype(ours(kind)), each(kind, changed, known)
+
+    def rows(self, *kinds: str) -> list[Pair]:
+        """Give as many rows of one length, of these kinds."""
+        first = self.any(lambda known: not known.single)
+        if first is None:
+            return []
+        length = len(first[1].values)
+        fits = [pair for pair in self.pairs if not pair[1].single and len(pair[1].values) == length]
+        of_kinds = [[pair for pair in fits if pair[1].kind[0] in kind.split()] for kind in kinds]
+        made = [self.draw.choice(fitting) if fitting else None for fitting in of_kinds]
+        return [pair for pair in made if pair is not None] if None not in made else []
+
+    def do_clip(self) -> Any:
+        a = self.any(lambda known: known.kind != BOOL)
+        if a is None:
+            return None
+        kind = a[1].kind
+        limits = Known(kind, [self.value(kind) % (1 << min(20, kind[1] - 1)) for _ in range(2)], single=False)
+        low, high = limits.values
+        return "clip", a[0].clip(*limits.opened()), each(kind, lambda p: min(max(p, low), high), a[1])
+
+    def do_matmul(self) -> Any:
+        given = self.rows("uint int fixed", "uint int fixed")
+        kind = meet(given[0][1].kind, given[1][1].kind) if given else None
+        if kind is None or len(given[0][1].values) > 3:
+            return None
+        (a, left), (b, right) = given
+        length = len(left.values)
+        products = [p * q for p in left.values for q in right.values]
+        made = [half_up(product, 1 << kind[2]) if kind[2] else product for product in products]
+        return "matmul", cenote.matmul(a, b, shape=(length, 1, length)), Known(kind, made, single=False)
+
+    def do_memory(self) -> Any:
+        a = self.any(lambda known: not known.single)
+        at = self.any(lambda known: known.single and known.kind[0] in ("uint", "int"))
+        if a is None or at is None:
+            return None
+        row, known = a
+        place = at[1].values[0]
+        memory = self.s.memory(row)
+        old = known.values[place] if 0 <= place < len(known.values) else 0
+        got = memory.access(True, at[0], memory.read(0))
+        values = list(known.values)
+        if 0 <= place < len(values):
+            values[place] = values[0]
+        last = memory.read(-1)
+        self.pairs.append((last, Known(known.kind, values[-1:], single=True)))
+        return "memory", got, Known(known.kind, [old], single=True)
+
+    def do_sorted(self) -> Any:
+        given = self.rows(ANY, ANY)
+        if not given:
+            return None
+        (a, first), (b, second) = given
+        (key, _), moved = self.s.sort_by((a, b), b)
+        order = sorted(zip(first.values, second.values, strict=True))
+        self.pairs.append((key, Known(first.kind, [p for p, _ in order], single=False)))
+        return "sort_by", moved, Known(second.kind, [q for _, q in order], single=False)
+
+    def do_grouped(self) -> Any:
+        given = self.rows(ANY, ANY)
+        if not given:
+            return None
+        (key, keys), (column, values) = given
+        how = self.draw.choice(["sum", "min", "max"])
+        groups = self.s.group_by(key, made=(column, how), count="count")
+        by: dict[int, list[int]] = {}
+        for k, value in zip(keys.values, values.values, strict=True):
+            by.setdefault(k, []).append(value)
+        folds: dict[str, Callable[[list[int]], int]] = {"sum": sum, "min": min, "max": max}
+        made: list[int] = []
+        counts: list[int] = []
+        last: list[int] = []
+        for k in sorted(by):
+            rest = [0] * (len(by[k]) - 1)
+            made += [*rest, folds[how](by[k])]
+            counts += [*rest, len(by[k])]
+            last += [*rest, 1]
+        self.pairs.append((groups.key, Known(keys.kind, sorted(keys.values), single=False)))
+        self.pairs.append((groups.last, Known(BOOL, last, single=False)))
+        self.pairs.append((groups.columns["count"], Known(("int", 64, 0), counts, single=False)))
+        kind = total_of(values.kind) if how == "sum" else values.kind
+        return f"group_by {how}", groups.columns["made"], Known(kind, made, single=False)
+
+    def do_joined(self) -> Any:
+        given = self.rows("uint int", ANY)
+        right = self.rows("uint int")
+        if not given or not right:
+            return None
+        (key, keys), (column, values) = given
+        other, others = right[0]
+        table = self.s.join(key, [column], other, [other])
+        is_unique = len(set(keys.values)) == len(keys.values)
+        known = dict(zip(keys.values, values.values, strict=True)) if is_unique else {}
+        order = sorted(others.values)
+        self.pairs.append((table.unique, Known(BOOL, [int(is_unique)], single=True)))
+        self.pairs.append((table.found, Known(BOOL, [int(k in known) for k in order], single=False)))
+        self.pairs.append((table.right[0], Known(others.kind, order, single=False)))
+        return "join", table.left[0], Known(values.kind, [known.get(k, 0) for k in order], single=False)
+
+    def do_chosen(self) -> Any:
+        given = self.rows("bool", ANY)
+        if not given:
+            return None
+        (flags, chosen), (column, values) = given
+        kept = [value for value, flag in zip(values.values, chosen.values, strict=True) if flag]
+        opened = self.s.open_chosen(flags, column)
+        assert np.asarray(opened, dtype=object).tolist() == Known(values.kind, kept, single=False).opened(), self.log
+        moved, count = self.s.compact(flags, column)
+        self.pairs.append((count, Known(("int", 64, 0), [len(kept)], single=True)))
+        padded = kept + [0] * (len(values.values) - len(kept))
+        return "compact", moved, Known(values.kind, padded, single=False)
 
 
 def check(s: cenote.Session, seed: int) -> None:

@@ -6,13 +6,12 @@ result is no such multiple it is rounded to the nearest one, and up from the mid
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from cenote._encode import encoded, inferred
-from cenote._steps import Steps, Value, broadcast, constant, mixed
-from cenote._types import BOOL, INT8, INT64, Type, both, of_literal, promoted, with_width
+from cenote._public import COMPARISONS, SYMBOLS, Public, checked, given
+from cenote._steps import Value, broadcast, constant, mixed
+from cenote._types import BOOL, INT8, INT64, Type, both, dtype_of, promoted, whole_of, with_width
 
 if TYPE_CHECKING:
     from cenote._secret import Secret
@@ -20,24 +19,6 @@ if TYPE_CHECKING:
 _Special = Callable[["Secret", "Secret", Type, "int | None"], "Secret"]
 _Rule = tuple[str, "Type | None", Type, tuple[int, ...], "_Special | None"]
 
-SYMBOLS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "shl": "<<",
-    "shr": ">>",
-    "less": "<",
-    "equal": "==",
-    "min": "minimum",
-    "max": "maximum",
-}
-_COMPARISONS = ("less", "equal")
 _RULES: dict[tuple[str, Type, Type], _Rule] = {}
 
 
@@ -46,10 +27,7 @@ def binary(name: str, a: Secret, b: Secret) -> Secret:
     session = a._session
     if session is not b._session:
         raise mixed()
-    rule = _RULES.get((name, a._dtype, b._dtype))
-    if rule is None:
-        rule = _RULES[name, a._dtype, b._dtype] = _rule(name, a._dtype, b._dtype)
-    native, common, result, numbers, special = rule
+    native, common, result, numbers, special = _rule_of(name, a._dtype, b._dtype)
     length = a._length if a._length == b._length else broadcast(a._length, b._length)
     if special is not None:
         return special(a, b, result, length)
@@ -58,11 +36,18 @@ def binary(name: str, a: Secret, b: Secret) -> Secret:
     return a.__class__(session, session._apply(native, (a._number, b._number), numbers), result, length)
 
 
+def _rule_of(name: str, a: Type, b: Type) -> _Rule:
+    rule = _RULES.get((name, a, b))
+    if rule is None:
+        rule = _RULES[name, a, b] = _rule(name, a, b)
+    return rule
+
+
 def _rule(name: str, a: Type, b: Type) -> _Rule:
     """Say how an operator is computed of these types."""
     if a.kind == "fixed" or b.kind == "fixed":
         return _fixed_rule(name, a, b)
-    if name in _COMPARISONS:
+    if name in COMPARISONS:
         common, result = both(a, b), BOOL
     elif name == "truediv":
         raise TypeError(
@@ -91,7 +76,7 @@ def _fixed_rule(name: str, a: Type, b: Type) -> _Rule:
     of = promoted(a, b)
     special = {"mul": _times, "truediv": _divided, "floordiv": _floor_divided}.get(name)
     numbers = (1,) if name in ("less", "mod", "min", "max") else ()
-    return name, None, BOOL if name in _COMPARISONS else of, numbers, special
+    return name, None, BOOL if name in COMPARISONS else of, numbers, special
 
 
 def cast(a: Secret, dtype: Type) -> Secret:
@@ -108,47 +93,6 @@ def step(name: str, operands: tuple[Secret, ...], numbers: tuple[int, ...], dtyp
     session = first._session
     number = session._apply(name, [operand._number for operand in operands], numbers)
     return first.__class__(session, number, dtype, length)
-
-
-def operand(session: Steps, dtype: Type, other: object, name: str) -> Secret | None:
-    """Give a public operand as a secret of the session; None if it is nothing of the kind.
-
-    Numbers of Python take this type, which is that of the secret beside it. Arrays have their own.
-    """
-    if isinstance(other, bool):
-        return constant(session, dtype if dtype.kind == "fixed" else BOOL, int(other) << dtype.fraction)  # type: ignore[no-any-return]
-    if isinstance(other, int):
-        if dtype is BOOL:
-            dtype = INT64
-        whole = int(other) << dtype.fraction
-        if not dtype.least <= whole <= dtype.greatest:
-            if name not in _COMPARISONS or dtype.kind == "fixed":
-                raise OverflowError(f"Python integer {other} out of bounds for {dtype}")
-            dtype = of_literal(whole)
-        return constant(session, dtype, whole)  # type: ignore[no-any-return]
-    if isinstance(other, float):
-        return _float(session, dtype, float(other), name)
-    if hasattr(other, "dtype") or isinstance(other, (list, tuple)):
-        what = f"the array beside {SYMBOLS.get(name, name)}"
-        if dtype.kind != "fixed":
-            dtype = inferred(other, what)
-        data, length = encoded(other, dtype, what)
-        return session._secret(session, session._public(dtype, length, data), dtype, length)  # type: ignore[no-any-return]
-    return None
-
-
-def _float(session: Steps, dtype: Type, value: float, name: str) -> Secret:
-    if dtype.kind != "fixed":
-        raise TypeError(
-            f"a {dtype} secret and a float do not meet in {SYMBOLS.get(name, name)}: write "
-            ".astype(cenote.fixed(32, 16)) of the secret, or a whole number"
-        )
-    if not math.isfinite(value):
-        raise ValueError(f"{value} is no {dtype}")
-    whole = round(math.ldexp(value, dtype.fraction)) if abs(value) < 2.0**64 else 1 << 128
-    if not dtype.least <= whole <= dtype.greatest:
-        raise OverflowError(f"Python float {value} out of bounds for {dtype}")
-    return constant(session, dtype, whole)  # type: ignore[no-any-return]
 
 
 def _wide(a: Secret, width: int) -> Secret:
@@ -228,13 +172,18 @@ def absolute(a: Secret) -> Secret:
 
 
 def power(a: Secret, exponent: object) -> Secret:
-    """Give a public power."""
-    if isinstance(exponent, bool) or not hasattr(exponent, "__index__") or isinstance(exponent, a.__class__):
+    """Give a public power. A number of Python takes the secret's type, and one of numpy has its own."""
+    if not isinstance(a, Value):
+        raise TypeError("a secret is no exponent: write 1 << x for powers of two")
+    left = None if isinstance(exponent, Value) else whole_of(exponent)
+    if left is None:
         raise TypeError("the exponent of a secret is a public whole number: multiply for others")
-    left = int(exponent.__index__())
     if left < 0:
         raise ValueError("the exponent of a secret is not negative: write 1 / x of a fixed-point secret")
-    base = cast(a, INT64) if a._dtype is BOOL else a
+    of = INT64 if a._dtype is BOOL else a._dtype
+    if hasattr(exponent, "dtype") and of.kind != "fixed":
+        of = promoted(a._dtype, dtype_of(exponent.dtype))
+    base = converted(a, of)
     if left == 0:
         one = constant(a._session, base._dtype, 1 << base._dtype.fraction)
         return step("fill", (one,), (a._length or 1,), base._dtype, a._length)
@@ -301,8 +250,33 @@ def operate(name: str, a: object, b: object) -> Secret:
     if a.__class__ is b.__class__:
         return binary(name, a, b)  # type: ignore[arg-type]
     is_first = isinstance(a, Value)
-    secret, public = (a, b) if is_first else (b, a)
-    other = operand(secret._session, secret._dtype, public, name)  # type: ignore[attr-defined]
-    if other is None:
+    secret, other = (a, b) if is_first else (b, a)
+    public = checked(secret._dtype, other, name)  # type: ignore[attr-defined]
+    if public is None:
         return NotImplemented  # type: ignore[no-any-return]
-    return binary(name, secret, other) if is_first else binary(name, other, secret)  # type: ignore[arg-type]
+    meeting(name, secret, public) if is_first else meeting(name, public, secret)  # type: ignore[arg-type]
+    known = given(secret._session, public)  # type: ignore[attr-defined]
+    return binary(name, secret, known) if is_first else binary(name, known, secret)  # type: ignore[arg-type]
+
+
+def meeting(name: str, a: Secret | Public, b: Secret | Public) -> tuple[Type, int | None]:
+    """Give the type and the length of what an operator gives, which raises what is wrong with its operands."""
+    return _rule_of(name, a._dtype, b._dtype)[2], broadcast(a._length, b._length)
+
+
+def clipped(a: Secret, least: object, greatest: object) -> Secret:
+    """Give what lies beyond two limits as the nearer of them."""
+    limits: list[Secret | Public] = []
+    like: Secret | Public = a
+    for name, limit in (("max", least), ("min", greatest)):
+        if limit is None:
+            raise TypeError("clip has two limits: write cenote.minimum(x, greatest) or cenote.maximum(x, least)")
+        if isinstance(limit, Value) and limit._session is not a._session:
+            raise mixed()
+        known = limit if isinstance(limit, a.__class__) else checked(like._dtype, limit, name)
+        if known is None:
+            raise TypeError(f"a limit of clip is a number, an array or a secret, not a {type(limit).__name__}")
+        like = Public(*meeting(name, like, known), b"")
+        limits.append(known)
+    low, high = (given(a._session, limit) for limit in limits)
+    return binary("min", binary("max", a, low), high)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from cenote._cenote import BadInput
-from cenote._types import BOOL, Type, dtype_of
+from cenote._types import BOOL, Type, dtype_of, whole_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ def encoded(values: object, dtype: Type, what: str) -> tuple[bytes, int | None]:
         if dtype.kind == "fixed":
             whole = whole.astype(np.int64) << dtype.fraction
     else:
-        raise TypeError(f"{what} is of {row.dtype}, and {dtype} takes {_takes(dtype)}")
+        raise TypeError(f"{what} is of {row.dtype.type.__name__}, and {dtype} takes {_takes(dtype)}")
     return whole.astype(np.int64 if whole.dtype.kind == "i" else np.uint64).astype("<u8").tobytes(), length
 
 
@@ -54,6 +54,7 @@ def _array(values: object, what: str) -> np.ndarray[Any, Any]:
 
     if isinstance(values, (set, frozenset, dict, str, bytes)):
         raise TypeError(f"{what} is a {type(values).__name__}: give an array, a list or a number")
+    _all_there(values, what)
     try:
         array: np.ndarray[Any, Any] = np.asarray(values)
         if array.dtype.kind == "f" and not hasattr(values, "dtype") and not isinstance(values, float):
@@ -64,6 +65,41 @@ def _array(values: object, what: str) -> np.ndarray[Any, Any]:
     if array.ndim > 1:
         raise TypeError(f"{what} has {array.ndim} dimensions, and a row has one: write .ravel()")
     return array
+
+
+def plain(values: Any, what: str) -> np.ndarray[Any, Any]:
+    """Give values as an array of numpy, unless some are masked or missing."""
+    import numpy as np
+
+    _all_there(values, what)
+    return np.asarray(values)
+
+
+def _all_there(values: Any, what: str) -> None:
+    """Refuse values that are masked, or missing in a Series of pandas, which numpy would give as some number."""
+    import numpy as np
+
+    if isinstance(values, np.ma.MaskedArray):
+        absent = np.atleast_1d(np.ma.getmaskarray(values)).ravel()
+        how = "masked"
+    elif isinstance(values, (list, tuple)):
+        absent = np.fromiter((_is_masked(value) for value in values), dtype=bool, count=len(values))
+        how = "masked"
+    elif callable(getattr(values, "isna", None)):
+        absent = np.asarray(values.isna()).ravel()
+        how = "missing"
+    else:
+        return
+    if absent.any():
+        is_single = getattr(values, "ndim", 1) == 0
+        where = "the value" if is_single else f"the value at place {int(absent.argmax())}"
+        raise BadInput(f"{what}: {where} is {how}")
+
+
+def _is_masked(value: object) -> bool:
+    import numpy as np
+
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
 def _takes(dtype: Type) -> str:
@@ -127,10 +163,16 @@ def _of_objects(values: list[Any], dtype: Type, what: str, *, single: bool) -> b
 
 def _whole(value: object, dtype: Type) -> int | None:
     """Give the whole number that stands for a value, or None if it is of another kind."""
+    import numpy as np
+
+    if _is_masked(value):
+        return None
+    if isinstance(value, np.generic) and value.dtype.kind in "bfui":
+        value = value.item()
     if isinstance(value, int):
         return int(value) << dtype.fraction
-    if hasattr(value, "__index__"):
-        return int(value.__index__()) << dtype.fraction
+    if (whole := whole_of(value)) is not None:
+        return whole << dtype.fraction
     if dtype.kind != "fixed" or not isinstance(value, (float, Decimal, Fraction)):
         return None
     try:

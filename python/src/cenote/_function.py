@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cenote import _cenote
 from cenote._arithmetic import step
 from cenote._cenote import UsageError
+from cenote._public import Public, given, row
 from cenote._secret import Secret
 from cenote._steps import Steps, Value, broadcast, mixed
 from cenote._types import BOOL, Type, dtype_of, uint, with_width
@@ -70,11 +71,12 @@ class Function:
         if len(arguments) != len(self._inputs):
             raise TypeError(f"this function takes {len(self._inputs)} arguments, and {len(arguments)} were given")
         session = self._session
-        given = [self._argument(at, argument) for at, argument in enumerate(arguments)]
-        length = reduce(broadcast, (argument._length for argument in given), None)
+        checked = [self._argument(at, argument) for at, argument in enumerate(arguments)]
+        length = reduce(broadcast, (argument._length for argument in checked), None)
+        every = [given(session, argument) for argument in checked]
         operands = []
         for count in self._groups:
-            group, given = given[:count], given[count:]
+            group, every = every[:count], every[count:]
             operands.append(joined(group) if count > 1 else group[0])
         numbers = [operand._number for operand in operands]
         number = session._apply("call", [self._value._number, *numbers])
@@ -82,10 +84,10 @@ class Function:
         results = parted(made, self._outputs)
         return results[0] if self._is_single else results
 
-    def _argument(self, at: int, argument: Any) -> Secret:
+    def _argument(self, at: int, argument: Any) -> Secret | Public:
         dtype = self._inputs[at]
         if not isinstance(argument, Secret):
-            return self._session.public(argument, dtype)
+            return row(dtype, argument, f"argument {at}")
         if argument._session is not self._session:
             raise mixed()
         if argument._dtype is not dtype:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cenote._arithmetic import operand
+from cenote._public import Public, checked, given
 from cenote._secret import Secret
-from cenote._steps import Value, constant, mixed
-from cenote._types import BOOL, Type, uint
+from cenote._steps import Value, mixed
+from cenote._types import BOOL, Type, uint, whole_of
 
 if TYPE_CHECKING:
     from cenote._session import Session
@@ -55,7 +55,7 @@ class Memory:
         >>> s.memory([10, 20, 30]).read(s.input(1, 1)).open()
         np.int64(20)
         """
-        at = self._place(place)
+        at = given(self._session, self._place(place))
         number = self._session._apply("read", (self._value._number, at._number), (int(at._dtype.signed),))
         return Secret(self._session, number, self._dtype, None)
 
@@ -67,7 +67,7 @@ class Memory:
         >>> memory = s.memory([10, 20, 30])
         >>> memory.write(s.input(1, 1), 7)
         """
-        at, new = self._place(place), self._single(value, "the value")
+        at, new = self._given(self._place(place), self._single(value))
         self._session._apply("write", (self._value._number, at._number, new._number), (int(at._dtype.signed),))
 
     def access(self, write: Secret | bool, place: Secret | int, value: Any) -> Secret:
@@ -83,12 +83,7 @@ class Memory:
         >>> memory.read(0).open()
         np.int64(11)
         """
-        at, new = self._place(place), self._single(value, "the value")
-        chosen = write if isinstance(write, Secret) else constant(self._session, BOOL, int(bool(write)))
-        if chosen._session is not self._session:
-            raise mixed()
-        if chosen._dtype is not BOOL or chosen._length is not None:
-            raise TypeError(f"whether it is written is a single secret bool, not a {chosen!r}")
+        at, new, chosen = self._given(self._place(place), self._single(value), self._chosen(write))
         operands = (self._value._number, chosen._number, at._number, new._number)
         number = self._session._apply("access", operands, (int(at._dtype.signed),))
         return Secret(self._session, number, self._dtype, None)
@@ -102,7 +97,24 @@ class Memory:
     def __iter__(self) -> Any:
         raise TypeError("a memory is not gone through place by place: keep the row that it was made of")
 
-    def _place(self, place: Secret | int) -> Secret:
+    def _given(self, *values: Secret | Public) -> tuple[Secret, ...]:
+        """Give all to the session, once all are known to be right."""
+        return tuple(given(self._session, value) for value in values)
+
+    def _chosen(self, write: Any) -> Secret | Public:
+        if isinstance(write, Secret):
+            if write._session is not self._session:
+                raise mixed()
+            if write._dtype is BOOL and write._length is None:
+                return write
+        elif isinstance(write, bool) or (
+            getattr(write, "ndim", 1) == 0 and getattr(getattr(write, "dtype", None), "kind", "") == "b"
+        ):
+            return Public(BOOL, None, int(bool(write)))
+        kind = repr(write) if isinstance(write, Secret) else type(write).__name__
+        raise TypeError(f"whether it is written is a bool or a single secret bool, not a {kind}")
+
+    def _place(self, place: Secret | int) -> Secret | Public:
         if isinstance(place, Secret):
             if place._session is not self._session:
                 raise mixed()
@@ -111,24 +123,23 @@ class Memory:
             if place._dtype.kind not in ("uint", "int"):
                 raise TypeError(f"a place is a whole number, not {place._dtype}: write .astype(np.uint32)")
             return place
-        if isinstance(place, bool) or not hasattr(place, "__index__"):
+        at = whole_of(place)
+        if at is None:
             raise TypeError(f"a place is a secret or a whole number, not a {type(place).__name__}")
-        at = int(place.__index__())
         if not -self._length <= at < self._length:
-            raise IndexError(f"place {at} is out of bounds for a memory of {self._length}")
-        known = constant(self._session, uint(max(1, (self._length - 1).bit_length())), at % self._length)
-        assert isinstance(known, Secret)
-        return known
+            raise IndexError(f"the place is out of bounds for a memory of {self._length}")
+        return Public(uint(max(1, (self._length - 1).bit_length())), None, at % self._length)
 
-    def _single(self, value: Any, what: str) -> Secret:
+    def _single(self, value: Any) -> Secret | Public:
+        what = "the value"
         if isinstance(value, Secret):
             if value._session is not self._session:
                 raise mixed()
-            new: Secret | None = value
+            new: Secret | Public | None = value
         elif self._dtype is BOOL and not isinstance(value, bool) and not hasattr(value, "dtype"):
             new = None
         else:
-            new = operand(self._session, self._dtype, value, what)
+            new = checked(self._dtype, value, what)
         if new is None or new._dtype is not self._dtype:
             kind = type(value).__name__ if new is None else new._dtype
             raise TypeError(f"{what} is {self._dtype} as the memory is, not {kind}: write .astype")

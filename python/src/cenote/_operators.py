@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cenote._arithmetic import absolute, negative, operate, power, shifted, step
+from cenote._encode import plain
 from cenote._steps import Value
 from cenote._types import BOOL
 
@@ -50,6 +51,11 @@ class Refusing(Value):
             "[x[i] for i in range(len(x))] for each as a secret of its own"
         )
 
+    def __reversed__(self) -> NoReturn:
+        raise TypeError(
+            "the values of a secret row are not gone through one by one: write x[::-1] for the row reversed"
+        )
+
     def __contains__(self, value: object) -> NoReturn:
         raise TypeError("whether a value is in a secret row is secret: write (x == value).any()")
 
@@ -90,7 +96,7 @@ def _by(secret: Secret, name: str, by: object) -> Secret:
         if hasattr(by, "dtype") or isinstance(by, (list, tuple)):
             import numpy as np
 
-            if bool(np.any(np.less(np.asarray(by), 0))):
+            if bool(np.any(np.less(plain(by, "the array of places to shift by"), 0))):
                 raise ValueError("negative shift count")
     return operate(name, secret, by)
 
@@ -111,9 +117,12 @@ def _compared(name: str, a: object, b: object) -> Secret:
 
 
 class Operators(Refusing):
-    """The operators, with numpy's types and broadcasting."""
+    """The operators, with numpy's types and broadcasting. Rows of pandas go by position, and not by their index."""
 
     __slots__ = ()
+
+    # pandas leaves operators to what has more than its own 3000 and 4000.
+    __pandas_priority__ = 5000
 
     def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **named: Any) -> Any:
         """Calculate where numpy comes with one of its functions, or with an array beside an operator."""
@@ -170,6 +179,12 @@ class Operators(Refusing):
 
     def __rdivmod__(self: Any, other: object) -> tuple[Secret, Secret]:
         return _both(lambda name: operate(name, other, self))
+
+    def __matmul__(self: Any, other: object) -> Secret:
+        return _dot(self, other)
+
+    def __rmatmul__(self: Any, other: object) -> Secret:
+        return _dot(other, self)
 
     def __pow__(self: Any, exponent: object) -> Secret:
         return power(self, exponent)
@@ -249,6 +264,19 @@ def _both(divided: Callable[[str], Secret]) -> tuple[Secret, Secret]:
     return quotient, divided("mod")
 
 
+def _dot(a: Any, b: Any) -> Secret:
+    from cenote._rows import dot
+
+    for factor in (a, b):
+        if getattr(factor, "ndim", 1) > 1:
+            raise TypeError(
+                "rows have one dimension: write cenote.matmul(A.ravel(), x, shape=(n, k, 1)) in place of A @ x"
+            )
+        if not isinstance(factor, (Operators, list, tuple)) and not hasattr(factor, "dtype"):
+            return NotImplemented  # type: ignore[no-any-return]
+    return dot(a, b)
+
+
 def _operator(name: str) -> Callable[[Any, Any], Any]:
     return lambda a, b: operate(name, a, b)
 
@@ -262,6 +290,8 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
     "true_divide": _operator("truediv"),
     "floor_divide": _operator("floordiv"),
     "remainder": _operator("mod"),
+    "divmod": lambda a, b: _both(lambda name: operate(name, a, b)),
+    "matmul": lambda a, b: _dot(a, b),
     "bitwise_and": _operator("and"),
     "bitwise_or": _operator("or"),
     "bitwise_xor": _operator("xor"),

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from cenote._arithmetic import cast, step
 from cenote._function import joined, parted
+from cenote._public import given, row
 from cenote._secret import Secret
-from cenote._steps import constant, mixed
+from cenote._steps import Steps, constant, mixed
 from cenote._types import BOOL, INT64, Type, both, promoted, total, with_width
-
-if TYPE_CHECKING:
-    from cenote._session import Session
 
 Key = Secret | Sequence[Secret]
 
@@ -27,8 +25,8 @@ class Groups(NamedTuple):
     last
         Whether the row is the last with its key. Such a row stands for its group.
     columns
-        The aggregates by their names: for the rows that stand for groups those of all rows of the group. The other
-        rows have those of the rows so far.
+        The aggregates by their names: in a row that stands for its group those of all rows of the group, and 0 in
+        the others.
     """
 
     key: Any
@@ -38,6 +36,8 @@ class Groups(NamedTuple):
 
 class Joined(NamedTuple):
     """What :meth:`Session.join` gives: the rows of the right table, sorted by their keys.
+
+    **Nothing is found if a key comes twice in the left table**: open ``unique`` to know.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Joined(NamedTuple):
     unique: Secret
 
 
-def columns_of(session: Session, columns: Sequence[object], what: str) -> int:
+def columns_of(session: Steps, columns: Sequence[object], what: str) -> int:
     """Check that these are columns of one table. Give the number of rows."""
     if not columns:
         raise TypeError(f"{what} takes columns: give at least one row of secrets")
@@ -84,9 +84,11 @@ def _keys(key: object) -> list[Secret]:
 class _Packed:
     """Keys as one number that has their order."""
 
-    def __init__(self, keys: Sequence[Secret], types: Sequence[Type]) -> None:
+    def __init__(self, key: Key, types: Sequence[Type]) -> None:
         """Take the keys, of which the first counts most, in the bits of these types."""
+        keys = _keys(key)
         self.types = types
+        self.is_column = isinstance(key, Secret)
         self.is_single = len(keys) == 1
         self.signed = self.is_single and types[0].signed
         wide = [cast(key, of) for key, of in zip(keys, types, strict=True)]
@@ -104,7 +106,7 @@ class _Packed:
         made = tuple(
             step("part", (part,), (0, of.width), of, part._length) for part, of in zip(parts, own, strict=True)
         )
-        return made[0] if self.is_single else made
+        return made[0] if self.is_column else made
 
 
 def _flipped(key: Secret, of: Type) -> Secret:
@@ -120,7 +122,7 @@ def _sorted(packed: _Packed, columns: Sequence[Secret]) -> Secret:
     return step("sort", (record,), (packed.width, int(packed.signed)), record._dtype, record._length)
 
 
-def shuffled(session: Session, columns: Sequence[Secret]) -> tuple[Secret, ...]:
+def shuffled(session: Steps, columns: Sequence[Secret]) -> tuple[Secret, ...]:
     """Give the rows in an order that nobody knows."""
     columns_of(session, columns, "shuffle")
     record = joined(columns)
@@ -128,12 +130,12 @@ def shuffled(session: Session, columns: Sequence[Secret]) -> tuple[Secret, ...]:
     return parted(moved, [column._dtype for column in columns])
 
 
-def sorted_by(session: Session, key: Key, columns: Sequence[Secret]) -> tuple[Any, ...]:
+def sorted_by(session: Steps, key: Key, columns: Sequence[Secret]) -> tuple[Any, ...]:
     """Give the rows by their keys."""
     keys = _keys(key)
     columns_of(session, [*keys, *columns], "sort_by")
     own = [each._dtype for each in keys]
-    packed = _Packed(keys, own)
+    packed = _Packed(key, own)
     record = _sorted(packed, columns)
     return packed.unpacked(record, own), *parted(record, [column._dtype for column in columns], packed.width)
 
@@ -156,18 +158,19 @@ def _aggregates(given: Mapping[str, Any]) -> dict[str, tuple[Secret | None, str]
     return named
 
 
-def grouped(session: Session, key: Key, aggregates: Mapping[str, Any]) -> Groups:
+def grouped(session: Steps, key: Key, aggregates: Mapping[str, Any]) -> Groups:
     """Give the rows by their keys, with what is computed of all rows of a key."""
     named = _aggregates(aggregates)
     keys = _keys(key)
     used = [column for column, _ in named.values() if column is not None]
     length = columns_of(session, [*keys, *used], "group_by")
     own = [each._dtype for each in keys]
-    packed = _Packed(keys, own)
+    packed = _Packed(key, own)
     record = _sorted(packed, used)
     bits = step("part", (record,), (0, packed.width), packed.bits._dtype, length)
     moved = iter(parted(record, [column._dtype for column in used], packed.width))
     starts = step("starts", (bits,), (), BOOL, length)
+    last = step("ends", (starts,), (), BOOL, length)
     columns = {}
     for name, (column, how) in named.items():
         if column is None:
@@ -179,7 +182,11 @@ def grouped(session: Session, key: Key, aggregates: Mapping[str, Any]) -> Groups
             values = next(moved)
             numbers = (_SCANS[how], int(values._dtype.signed))
             columns[name] = step("scan", (starts, values), numbers, values._dtype, length)
-    return Groups(packed.unpacked(record, own), step("ends", (starts,), (), BOOL, length), columns)
+    for name, made in columns.items():
+        # What only some rows of a group gave is shown to nobody.
+        zero = constant(session, made._dtype, 0)
+        columns[name] = step("select", (last, made, zero), (), made._dtype, length)
+    return Groups(packed.unpacked(record, own), last, columns)
 
 
 def _summed(starts: Secret, values: Secret) -> Secret:
@@ -196,9 +203,7 @@ def _common(left: Type, right: Type) -> Type:
     return promoted(left, right) if "fixed" in (left.kind, right.kind) else both(left, right)
 
 
-def joined_by(
-    session: Session, left_key: Key, left: Sequence[Secret], right_key: Key, right: Sequence[Secret]
-) -> Joined:
+def joined_by(session: Steps, left_key: Key, left: Sequence[Secret], right_key: Key, right: Sequence[Secret]) -> Joined:
     """Give for each row of the right table the row of the left one with its key."""
     for columns, which in ((left, "left"), (right, "right")):
         if isinstance(columns, Secret):
@@ -210,7 +215,7 @@ def joined_by(
         raise TypeError(f"{len(left_keys)} left keys are joined with {len(right_keys)} right ones: give as many")
     own = [key._dtype for key in right_keys]
     types = [_common(key._dtype, of) for key, of in zip(left_keys, own, strict=True)]
-    these, those = _Packed(left_keys, types), _Packed(right_keys, types)
+    these, those = _Packed(left_key, types), _Packed(right_key, types)
     width = these.width
     left_record, right_record = _sorted(these, left), _sorted(those, right)
     bits = [
@@ -231,13 +236,17 @@ def joined_by(
     return Joined(those.unpacked(right_record, own), found, parted(matched, left_types), right_columns, unique)
 
 
-def compacted(session: Session, chosen: object, columns: Sequence[Secret]) -> tuple[Secret, ...]:
-    """Give the chosen rows before the others, and how many they are."""
-    bits = chosen if isinstance(chosen, Secret) else session.public(chosen)
-    if bits._dtype is not BOOL:
-        raise TypeError(f"what is chosen is told by bools, not by {bits._dtype}: write x != 0")
-    columns_of(session, columns, "compact")
-    length = columns_of(session, [bits, *columns], "compact")
+def compacted(session: Steps, chosen: object, columns: Sequence[Secret]) -> tuple[Secret, ...]:
+    """Give the chosen rows before rows of zeros, and how many they are."""
+    length = columns_of(session, columns, "compact")
+    flags = chosen if isinstance(chosen, Secret) else row(None, chosen, "what is chosen")
+    if flags._dtype is not BOOL:
+        raise TypeError(f"what is chosen is told by bools, not by {flags._dtype}: write x != 0")
+    if isinstance(flags, Secret) and flags._session is not session:
+        raise mixed()
+    if flags._length != length:
+        raise ValueError(f"what is chosen is told by one bool for each of {length} rows")
+    bits = given(session, flags)
     record = joined(columns)
     first = session._apply("compact", (bits._number, record._number))
     moved = Secret(session, first, record._dtype, length)

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from cenote._arithmetic import binary, cast, operand, rounded, step
+from cenote._arithmetic import cast, operate, rounded, step
+from cenote._public import Public, checked, given, row
 from cenote._secret import Secret
 from cenote._steps import broadcast, mixed
 from cenote._types import BOOL, Type, promoted, with_width
 
 
 def _first(what: str, *values: object) -> Secret:
-    for value in values:
-        if isinstance(value, Secret):
-            return value
-    raise TypeError(f"{what} takes a secret: write np.{what} if all is public, or make one by s.input or s.public")
+    """Give the first secret. All secrets are of its session."""
+    secrets = [value for value in values if isinstance(value, Secret)]
+    if not secrets:
+        raise TypeError(f"{what} takes a secret: write np.{what} if all is public, or make one by s.input or s.public")
+    if any(secret._session is not secrets[0]._session for secret in secrets):
+        raise mixed()
+    return secrets[0]
 
 
-def _beside(like: Secret, value: object, what: str) -> Secret:
-    """Give a value as a secret of the session."""
-    if isinstance(value, Secret):
-        if value._session is not like._session:
-            raise mixed()
-        return value
-    made = operand(like._session, like._dtype, value, what)
-    if made is None:
+def _checked(of: Type, value: object, what: str) -> Secret | Public:
+    """Check a value beside a secret of this type. Nothing is given to the session yet."""
+    known = value if isinstance(value, Secret) else checked(of, value, what)
+    if known is None:
         raise TypeError(f"{what} does not take a {type(value).__name__}: give secrets, numbers or arrays")
-    return made
+    return known
 
 
 def where(condition: object, a: object, b: object) -> Secret:
@@ -46,19 +46,18 @@ def where(condition: object, a: object, b: object) -> Secret:
     >>> cenote.where(a > b, a - b, 0).open()
     array([1, 0, 0])
     """
-    like = _first("where", a, b, condition)
-    chosen = condition if isinstance(condition, Secret) else _bools(like, condition)
+    session = _first("where", a, b, condition)._session
+    chosen = condition if isinstance(condition, Secret) else row(None, condition, "the condition of where")
     if chosen._dtype is not BOOL:
         raise TypeError(f"the condition of where is bool and not {chosen._dtype}: write x != 0")
-    if like is condition:
-        like = _beside(like, _typed(a, b), "where")
-    yes, no = _beside(like, a, "where"), _beside(like, b, "where")
-    if chosen._session is not yes._session:
-        raise mixed()
+    beside = next((value._dtype for value in (a, b) if isinstance(value, Secret)), None)
+    if beside is None:
+        beside = _checked(BOOL, _typed(a, b), "where")._dtype
+    yes, no = _checked(beside, a, "where"), _checked(beside, b, "where")
     common = promoted(yes._dtype, no._dtype)
     length = broadcast(chosen._length, broadcast(yes._length, no._length))
-    yes, no = cast(yes, common), cast(no, common)
-    return step("select", (chosen, yes, no), (), common, length)
+    known, first, second = given(session, chosen), given(session, yes), given(session, no)
+    return step("select", (known, cast(first, common), cast(second, common)), (), common, length)
 
 
 def _typed(a: object, b: object) -> object:
@@ -71,16 +70,6 @@ def _typed(a: object, b: object) -> object:
     return a
 
 
-def _bools(like: Secret, condition: object) -> Secret:
-    from cenote._encode import encoded, inferred
-
-    what = "the condition of where"
-    if inferred(condition, what) is not BOOL:
-        raise TypeError(f"{what} is bool: write x != 0")
-    data, length = encoded(condition, BOOL, what)
-    return Secret(like._session, like._session._public(BOOL, length, data), BOOL, length)
-
-
 def minimum(a: object, b: object) -> Secret:
     """Give the lesser of two at each place.
 
@@ -89,8 +78,7 @@ def minimum(a: object, b: object) -> Secret:
     >>> cenote.minimum(s.input(0, [3, 1]), s.input(1, [2, 2])).open()
     array([2, 1])
     """
-    like = _first("minimum", a, b)
-    return binary("min", _beside(like, a, "minimum"), _beside(like, b, "minimum"))
+    return _either("minimum", "min", a, b)
 
 
 def maximum(a: object, b: object) -> Secret:
@@ -101,8 +89,16 @@ def maximum(a: object, b: object) -> Secret:
     >>> cenote.maximum(s.input(0, [3, 1]), 2).open()
     array([3, 2])
     """
-    like = _first("maximum", a, b)
-    return binary("max", _beside(like, a, "maximum"), _beside(like, b, "maximum"))
+    return _either("maximum", "max", a, b)
+
+
+def _either(what: str, name: str, a: object, b: object) -> Secret:
+    _first(what, a, b)
+    made = operate(name, a, b)
+    if made is NotImplemented:
+        public = b if isinstance(a, Secret) else a
+        raise TypeError(f"{what} does not take a {type(public).__name__}: give secrets, numbers or arrays")
+    return made
 
 
 def concatenate(rows: Sequence[object]) -> Secret:
@@ -116,26 +112,33 @@ def concatenate(rows: Sequence[object]) -> Secret:
     """
     if isinstance(rows, Secret):
         raise TypeError("concatenate takes a list of rows: write concatenate([a, b])")
-    given = list(rows)
-    like = _first("concatenate", *given)
-    every = [_beside(like, row, "concatenate") for row in given]
-    common = reduce(promoted, (row._dtype for row in every))
-    every = [cast(row, common) for row in every]
-    return step("concat", tuple(every), (), common, sum(row.size for row in every))
+    every = list(rows)
+    like = _first("concatenate", *every)
+    known = [_checked(like._dtype, each, "concatenate") for each in every]
+    common = reduce(promoted, (each._dtype for each in known))
+    length = sum(1 if each._length is None else each._length for each in known)
+    parts = [cast(each, common) for each in [given(like._session, each) for each in known]]
+    return step("concat", tuple(parts), (), common, length)
 
 
-def _factors(what: str, a: object, b: object) -> tuple[Secret, Secret, Type, Type]:
-    """Give two rows in the bits in which their products are summed, this type, and that of the result."""
-    like = _first(what, a, b)
-    first, second = _beside(like, a, what), _beside(like, b, what)
-    for row in (first, second):
-        if row._length is None:
+class _Factors:
+    """Two rows whose products are summed: checked first, and then given in the bits in which that is done."""
+
+    def __init__(self, what: str, a: object, b: object) -> None:
+        like = _first(what, a, b)
+        self.session = like._session
+        self.rows = [_checked(like._dtype, each, what) for each in (a, b)]
+        if any(each._length is None for each in self.rows):
             raise TypeError(f"{what} is of rows, and one of these is a single value: write a * b")
-    result = promoted(first._dtype, second._dtype)
-    if result is BOOL:
-        raise TypeError(f"{what} of bools is none: write (a & b).any(), or (a & b).count_nonzero()")
-    wide = with_width(result, result.width + result.fraction) if result.fraction else result
-    return cast(first, wide), cast(second, wide), wide, result
+        self.lengths = [each._length for each in self.rows]
+        self.result = of = promoted(self.rows[0]._dtype, self.rows[1]._dtype)
+        if of is BOOL:
+            raise TypeError(f"{what} of bools is none: write (a & b).any(), or (a & b).count_nonzero()")
+        self.wide = with_width(of, of.width + of.fraction) if of.fraction else of
+
+    def given(self) -> tuple[Secret, Secret, Type, Type]:
+        first, second = (given(self.session, each) for each in self.rows)
+        return cast(first, self.wide), cast(second, self.wide), self.wide, self.result
 
 
 def _summed(products: Secret, into: int, wide: Type, result: Type, length: int | None) -> Secret:
@@ -154,9 +157,11 @@ def dot(a: object, b: object) -> Secret:
     >>> cenote.dot(x, [4, 2]).open()
     np.float64(5.0)
     """
-    first, second, wide, result = _factors("dot", a, b)
-    if first._length != second._length:
-        raise ValueError(f"dot takes rows of one length, not of {first._length} and {second._length}")
+    factors = _Factors("dot", a, b)
+    length, other = factors.lengths
+    if length != other:
+        raise ValueError(f"dot takes rows of one length, not of {length} and {other}")
+    first, second, wide, result = factors.given()
     products = step("mul", (first, second), (), wide, first._length)
     return _summed(products, 1, wide, result, None)
 
@@ -184,16 +189,15 @@ def matmul(a: object, b: object, *, shape: tuple[int, int, int]) -> Secret:
     >>> cenote.matmul(a, [10, 1], shape=(2, 2, 1)).open()
     array([12, 34])
     """
-    first, second, wide, result = _factors("matmul", a, b)
+    factors = _Factors("matmul", a, b)
     try:
         n, k, m = (int(count.__index__()) for count in shape)
     except (TypeError, ValueError, AttributeError):
         raise TypeError("shape is (n, k, m): n lines of k values times k lines of m") from None
-    if min(n, k, m) < 1 or first._length != n * k or second._length != k * m:
-        raise ValueError(
-            f"shape=({n}, {k}, {m}) takes rows of {n * k} and {k * m} values, not of {first._length} and "
-            f"{second._length}"
-        )
+    if min(n, k, m) < 1 or factors.lengths != [n * k, k * m]:
+        lengths = " and ".join(map(str, factors.lengths))
+        raise ValueError(f"shape=({n}, {k}, {m}) takes rows of {n * k} and {k * m} values, not of {lengths}")
+    first, second, wide, result = factors.given()
     # One block of all places of the product for each of the k values that are summed there.
     cells = [(t, i, j) for t in range(k) for i in range(n) for j in range(m)]
     left = step("take", (first,), tuple(i * k + t for t, i, _ in cells), wide, len(cells))

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 from cenote import _cenote
 from cenote._cenote import UsageError
 from cenote._command import register
+from cenote._function import Function
+from cenote._memory import Memory
 from cenote._secret import Secret
 from cenote._session import Session, need_numpy
+from cenote._types import whole_of
 
 Program = Callable[..., Any]
 
@@ -91,7 +98,7 @@ def run(
     Returns
     -------
     object
-        What the function returns. Secrets in it are opened, also those in tuples, lists and dictionaries.
+        What the function returns. Secrets in it are opened, also those in tuples, lists, dictionaries and dataclasses.
 
     Examples
     --------
@@ -153,12 +160,13 @@ def _called(s: Session, program: Program, inputs: Mapping[int, Any] | None) -> A
         return _each(result, lambda _: next(every))
 
 
-def _checked(inputs: object) -> Mapping[int, Any]:
+def _checked(inputs: object) -> dict[int, Any]:
     if inputs is None:
         return {}
-    if not isinstance(inputs, Mapping) or not all(isinstance(party, int) for party in inputs):
+    parties = [whole_of(party) for party in inputs] if isinstance(inputs, Mapping) else [None]
+    if not isinstance(inputs, Mapping) or None in parties:
         raise TypeError("inputs are by the numbers of parties: write {0: a, 1: b}")
-    return inputs
+    return {party: values for party, values in zip(parties, inputs.values(), strict=True) if party is not None}
 
 
 def _each(result: Any, change: Callable[[Secret], Any]) -> Any:
@@ -171,4 +179,36 @@ def _each(result: Any, change: Callable[[Secret], Any]) -> Any:
         return result._make(_each(value, change) for value in result)
     if isinstance(result, (list, tuple)):
         return type(result)(_each(value, change) for value in result)
+    if dataclasses.is_dataclass(result) and not isinstance(result, type):
+        made = copy.copy(result)
+        for field in dataclasses.fields(result):
+            object.__setattr__(made, field.name, _each(getattr(result, field.name), change))
+        return made
+    if _is_dead(result):
+        raise TypeError(
+            f"a {type(result).__name__} has secrets that are not opened, and the session ends here: return secrets in "
+            "tuples, lists, dictionaries or dataclasses, or open them"
+        )
     return result
+
+
+def _is_dead(result: Any) -> bool:
+    """Tell whether it has secrets that :func:`_each` does not open."""
+    if isinstance(result, (Memory, Iterator)):
+        return True
+    if isinstance(result, (set, frozenset, deque)):
+        inside = list(result)
+    elif isinstance(result, Mapping):
+        inside = list(result.values())
+    elif getattr(getattr(result, "dtype", None), "kind", "") == "O" and hasattr(result, "tolist"):
+        inside = list(result.tolist()) if result.ndim else [result.item()]
+    elif isinstance(result, (type, ModuleType, Function, Session)):
+        inside = []
+    else:
+        inside = list(getattr(result, "__dict__", {}).values())
+    return any(isinstance(value, (Secret, Memory)) or _holds(value) for value in inside)
+
+
+def _holds(value: object) -> bool:
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return any(isinstance(each, (Secret, Memory)) or _holds(each) for each in values)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsIndex
 
-from cenote._arithmetic import cast, converted, is_true, operate, quotient, step
+from cenote._arithmetic import cast, clipped, converted, is_true, quotient, step
 from cenote._cenote import UsageError
+from cenote._encode import plain
 from cenote._operators import Operators
 from cenote._steps import Steps, constant
-from cenote._types import BOOL, INT64, Type, dtype_of, total, with_width
+from cenote._types import BOOL, INT64, Type, dtype_of, fixed, total, with_width
 
 
 class Secret(Operators):
     """A row of secret numbers of one type, or a single one; sessions and calculations make it.
 
     It is used as a one-dimensional array of numpy: operators, comparisons, slices and the methods below have numpy's
-    meaning, types and broadcasting. Numbers of Python take the type of the secret. Where numpy would go from whole
-    numbers to floats, secrets stay whole: uint64 with int64 gives 128 bits, and whole numbers have no ``/``. Whole
-    numbers wrap around when they overflow, and so do fixed-point numbers. A division by zero gives 0.
+    meaning, types and broadcasting, and ``a @ b`` of two rows is their dot product. Numbers of Python take the type of
+    the secret. Where numpy would go from whole numbers to floats, secrets stay whole: uint64 with int64 gives 128
+    bits, and whole numbers have no ``/``. Whole numbers wrap around when they overflow, and so do fixed-point numbers.
+    A division by zero gives 0. The rows of a Series of pandas go by their position, and not by its index.
 
     Whether, where and how often something is done cannot depend on a secret, so ``if``, ``int()`` and iteration
     raise a TypeError. A secret never changes.
@@ -74,10 +76,15 @@ class Secret(Operators):
         from cenote import _rows
 
         name = function.__name__.removeprefix("a" if function.__name__ in ("amin", "amax") else "")
-        if name in ("where", "concatenate", "dot"):
-            return getattr(_rows, name)(*given, **named)
-        if name in _METHODS and isinstance(given[0], Secret):
-            return getattr(given[0], name)(*given[1:], **named)
+        takes = _FUNCTIONS.get(name) or _METHODS.get(name)
+        if takes is not None and (named or len(given) != takes):
+            raise TypeError(
+                f"np.{name} of secrets takes {takes} argument{'s' * (takes > 1)} and no others, such as axis"
+            )
+        if name in _FUNCTIONS:
+            return getattr(_rows, name)(*given)
+        if takes is not None and isinstance(given[0], Secret):
+            return getattr(given[0], name)(*given[1:])
         raise TypeError(f"np.{name} does not take secrets: write what it does with their own methods and operators")
 
     def open(self) -> Any:
@@ -103,7 +110,7 @@ class Secret(Operators):
         """
         return self._opener().reveal(self)
 
-    def reveal(self, *, to: Sequence[int]) -> Any:
+    def reveal(self, *, to: Iterable[int]) -> Any:
         """Reveal it to some parties.
 
         Parameters
@@ -154,7 +161,7 @@ class Secret(Operators):
             raise TypeError("the place of a bit is public: write ((x >> place) & 1).astype(bool)")
         at = operator.index(place)
         if not 0 <= at < self._dtype.width:
-            raise IndexError(f"{self._dtype} has bits 0 to {self._dtype.width - 1}, and no bit {at}")
+            raise IndexError(f"{self._dtype} has bits 0 to {self._dtype.width - 1}, and no others")
         return step("part", (self,), (at, 1), BOOL, self._length)
 
     def _row(self, what: str) -> int:
@@ -163,7 +170,7 @@ class Secret(Operators):
         return self._length
 
     def sum(self) -> Secret:
-        """Sum all values, in 64 bits where they are narrower whole numbers or bools.
+        """Sum all values, in 64 bits where they are narrower.
 
         Examples
         --------
@@ -175,7 +182,10 @@ class Secret(Operators):
         return step("sum", (self,), (dtype.width, int(self._dtype.signed), 1), dtype, None)
 
     def mean(self) -> Secret:
-        """Give the mean of fixed-point numbers, rounded to the nearest, up from the middle. The sum does not overflow.
+        """Give the mean, rounded to the nearest, up from the middle. The sum does not overflow.
+
+        Fixed-point numbers have a mean of their own type, and whole numbers of at most 47 bits one of
+        ``fixed(64, 16)``.
 
         Examples
         --------
@@ -183,14 +193,19 @@ class Secret(Operators):
         np.float64(2.5)
         """
         length, dtype = self._row("mean()"), self._dtype
-        if dtype.kind != "fixed":
+        result = dtype if dtype.kind == "fixed" else fixed(64, 16)
+        if dtype.kind != "fixed" and dtype.width > _MEAN_BITS:
             raise TypeError(
-                "the mean of whole numbers is none: write x.astype(cenote.fixed(32, 16)).mean(), or x.sum() // len(x)"
+                f"the mean of {dtype} does not fit {result}: write x.astype(cenote.int_({_MEAN_BITS})).mean() if the "
+                "values fit that, or x.sum() // len(x) for a mean that is rounded down"
             )
-        wide = with_width(dtype, dtype.width + length.bit_length() + 2)
-        added = step("sum", (self,), (wide.width, 1, 1), wide, None)
-        doubled = step("shl", (added,), (1,), wide, None)
-        return quotient(doubled, constant(self._session, wide, length), dtype, None)
+        more = result.fraction - dtype.fraction
+        wide = with_width(result, dtype.width + length.bit_length() + 2 + more)
+        added = step("sum", (self,), (wide.width, int(dtype.signed), 1), wide, None)
+        doubled = step("shl", (added,), (1 + more,), wide, None)
+        own = result if wide.width > result.width else with_width(result, wide.width - 1)
+        made = quotient(doubled, constant(self._session, wide, length), own, None)
+        return made if own is result else step("resize", (made,), (result.width, 1), result, None)
 
     def min(self) -> Secret:
         """Give the least value.
@@ -305,10 +320,7 @@ class Secret(Operators):
         >>> s.input(0, [-5, 1, 70]).clip(0, 9).open()
         array([0, 1, 9])
         """
-        for limit in (least, greatest):
-            if limit is None:
-                raise TypeError("clip has two limits: write cenote.minimum(x, greatest) or cenote.maximum(x, least)")
-        return operate("min", operate("max", self, least), greatest)
+        return clipped(self, least, greatest)
 
     def take(self, places: Sequence[int] | Any) -> Secret:
         """Give the values at public places, which may come several times; negative ones count from the end.
@@ -325,9 +337,7 @@ class Secret(Operators):
         return step("take", (self,), tuple(known), self._dtype, len(known))
 
     def _places(self, places: Any, length: int) -> list[int]:
-        import numpy as np
-
-        array = np.asarray(places)
+        array = plain(places, "the row of places")
         if array.dtype.kind == "b":
             raise TypeError(
                 "a row of bools is no row of places: write x.take(np.flatnonzero(chosen)) if it is public, and "
@@ -339,7 +349,7 @@ class Secret(Operators):
             raise UsageError("a row has at least one secret, so at least one place is taken")
         wrong = (array < -length) | (array >= length)
         if wrong.any():
-            raise IndexError(f"place {array[int(wrong.argmax())]} is out of bounds for a row of {length}")
+            raise IndexError(f"number {int(wrong.argmax())} of the places is out of bounds for a row of {length}")
         return [int(place) % length for place in array]
 
     def __getitem__(self, place: SupportsIndex | slice | Sequence[int] | Any) -> Secret:
@@ -353,7 +363,7 @@ class Secret(Operators):
             if places.step == 1:
                 return step("slice", (self,), (places.start, len(places)), self._dtype, len(places))
             return step("take", (self,), tuple(places), self._dtype, len(places))
-        if isinstance(place, list) or getattr(place, "ndim", 0) == 1:
+        if isinstance(place, (list, range)) or getattr(place, "ndim", 0) == 1:
             return self.take(place)
         if isinstance(place, bool) or not isinstance(place, SupportsIndex):
             raise TypeError(
@@ -362,14 +372,22 @@ class Secret(Operators):
             )
         at = operator.index(place)
         if not -length <= at < length:
-            raise IndexError(f"place {at} is out of bounds for a row of {length}")
+            raise IndexError(f"the place is out of bounds for a row of {length}")
         return step("slice", (self,), (at % length, 1), self._dtype, None)
 
 
 Steps._secret = Secret
 
+# Whole numbers of so many bits fit fixed(64, 16).
+_MEAN_BITS = 47
 _PLACES = "a place is public here: write s.memory(x).read(place) for a secret one"
 _CHOSEN = "secret bools are no index, since how many are True is secret: write s.compact(chosen, x), or cenote.where"
-_METHODS = frozenset(
-    ["all", "any", "argmax", "argmin", "clip", "count_nonzero", "cumsum", "max", "mean", "min", "sort", "sum", "take"],
-)
+# The functions of numpy that take secrets, and how many arguments each takes.
+_FUNCTIONS = {"where": 3, "concatenate": 1, "dot": 2}
+_METHODS = {
+    **dict.fromkeys(
+        ["all", "any", "argmax", "argmin", "count_nonzero", "cumsum", "max", "mean", "min", "sort", "sum"], 1
+    ),
+    "take": 2,
+    "clip": 3,
+}

@@ -18,19 +18,20 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
-from cenote import _cenote, _records, _rows
-from cenote._cenote import BadInput, UsageError
+from cenote import _cenote, _records
+from cenote._cenote import BadInput, CenoteError, UsageError
+from cenote._columns import Columns
 from cenote._encode import decoded, encoded, inferred
 from cenote._function import Function, of_file, recorded
 from cenote._memory import Memory
-from cenote._records import Groups, Joined, Key
+from cenote._public import given, row
 from cenote._secret import Secret
-from cenote._steps import Steps, mixed
-from cenote._types import dtype_of, length_of
+from cenote._steps import mixed
+from cenote._types import Type, dtype_of, length_of, whole_of
 
 _log = logging.getLogger("cenote")
 
@@ -45,7 +46,7 @@ def need_numpy() -> None:
         ) from None
 
 
-class Session(Steps):
+class Session(Columns):
     """A program that parties run while it is written. :func:`cenote.session` and :meth:`Party.session` start it.
 
     At the end of the ``with`` statement the parties end in agreement; if an exception leaves it, they stop.
@@ -66,6 +67,7 @@ class Session(Steps):
         self._me = native.me
         self._report: dict[str, Any] | None = None
         self._is_open = True
+        self._state = ""
 
     @property
     def parties(self) -> int:
@@ -84,7 +86,7 @@ class Session(Steps):
 
     def __repr__(self) -> str:
         who = "" if self._me is None else f", this is party {self._me}"
-        return f"<session of {self._parties} parties{who}{'' if self._is_open else ', closed'}>"
+        return f"<session of {self._parties} parties{who}{self._state}>"
 
     def __enter__(self) -> Session:
         return self
@@ -95,23 +97,49 @@ class Session(Steps):
         if kind is None:
             self.close()
         else:
-            self._stop()
+            self._stop("the session was stopped by an error")
 
     def close(self) -> None:
-        """End in agreement with the other parties. The ``with`` statement does it."""
-        if self._is_open:
-            self._is_open = False
-            native = self._end("the session is closed: what is to be computed belongs into its with statement")
-            ended = json.loads(native.close())
-            self._report = {"parties": [party["costs"] for party in ended]}
-            for party in ended:
-                for warning in party["warnings"]:
-                    _log.warning("%s", warning)
+        """End in agreement with the other parties. The ``with`` statement does it.
 
-    def _stop(self) -> None:
+        If the session has ended before, by an error or an interrupt, nothing is left to do.
+        """
+        if not self._is_open:
+            return
+        try:
+            ended = json.loads(self._native.close())
+        except BaseException as error:
+            if isinstance(error, UsageError) and str(error).startswith("the session has ended"):
+                self._stop(str(error))
+                return
+            self._failed(error)
+            raise
+        self._over("the session is closed: what is to be computed belongs into its with statement", ", closed")
+        self._report = {"parties": [party["costs"] for party in ended]}
+        for party in ended:
+            for warning in party["warnings"]:
+                _log.warning("%s", warning)
+
+    def _over(self, why: str, state: str) -> None:
+        self._end(why)
+        self._is_open = False
+        self._state = state
+
+    def _stop(self, why: str) -> None:
+        """End without agreement. It raises nothing, so that the exception on its way gets through."""
         if self._is_open:
-            self._is_open = False
-            self._end("the session was stopped by an error").stop()
+            try:
+                self._native.stop()
+            except Exception as error:
+                _log.warning("the session was not stopped in order: %s", error)
+            self._over(why, ", ended")
+
+    def _failed(self, error: BaseException) -> None:
+        # A wrong call changes nothing. Of all else the session ends, and of an interrupt too, wherever it came in.
+        if isinstance(error, CenoteError) and not isinstance(error, UsageError):
+            self._stop(f"the session has ended: {error}")
+        elif not isinstance(error, Exception):
+            self._stop("the session has ended: it was interrupted")
 
     def input(self, owner: int, values: Any = None, dtype: object = None, length: int | None = None) -> Secret:
         """Take the values of a party as secrets.
@@ -148,7 +176,7 @@ class Session(Steps):
         >>> a = s.input(0, dtype=np.uint32, length=3)  # doctest: +SKIP
         >>> b = s.input(1, [9, 4, 7], dtype=np.uint32)  # doctest: +SKIP
         """
-        self._check_party(owner)
+        owner = self._party(owner)
         what = f"the input of party {owner}"
         count = length_of(length)
         data: bytes | None = None
@@ -160,10 +188,10 @@ class Session(Steps):
             if dtype is None and self._me is not None and not hasattr(values, "dtype"):
                 raise UsageError(f"state the dtype of {what}: what is inferred from values would be told to the others")
             of = inferred(values, what) if dtype is None else dtype_of(dtype)
-            data, given = encoded(values, of, what)
-            if length is not None and given != count:
-                raise BadInput(f"{what} has {1 if given is None else given} values, and not length={length}")
-            count = given
+            data, number_of = encoded(values, of, what)
+            if length is not None and number_of != count:
+                raise BadInput(f"{what} has {1 if number_of is None else number_of} values, and not length={count}")
+            count = number_of
         else:
             if values is not None:
                 raise UsageError(
@@ -175,7 +203,11 @@ class Session(Steps):
             of = dtype_of(dtype)
         if self._dropped:
             self._forget()
-        number = self._native.input(owner, of.width, 1 if count is None else count, data)
+        try:
+            number = self._native.input(owner, of.width, 1 if count is None else count, data, _kind(of, count))
+        except BaseException as error:
+            self._failed(error)
+            raise
         return Secret(self, number, of, count)
 
     def public(self, values: Any, dtype: object = None) -> Secret:
@@ -188,9 +220,7 @@ class Session(Steps):
         """
         if isinstance(values, Secret):
             raise TypeError("a secret is not public: write x.open() if all may know it")
-        of = inferred(values, "the public value") if dtype is None else dtype_of(dtype)
-        data, length = encoded(values, of, "the public value")
-        return Secret(self, self._public(of, length, data), of, length)
+        return given(self, row(None if dtype is None else dtype_of(dtype), values, "the public value"))
 
     def random(self, dtype: object, length: int | None = None) -> Secret:
         """Draw values of which all bits are random and which nobody knows.
@@ -206,7 +236,7 @@ class Session(Steps):
         number = self._apply("random", (), (of.width, 1 if count is None else count))
         return Secret(self, number, of, count)
 
-    def reveal(self, *secrets: Secret, to: Sequence[int] | None = None) -> Any:
+    def reveal(self, *secrets: Secret, to: Iterable[int] | None = None) -> Any:
         """Reveal several secrets at once, which takes fewer messages than one after the other.
 
         Parameters
@@ -234,14 +264,13 @@ class Session(Steps):
                 raise TypeError(f"a {type(secret).__name__} is no secret, so it is not revealed")
             if secret._session is not self:
                 raise mixed()
-        if isinstance(to, int):
-            raise TypeError(f"the parties that learn it are a list: write to=[{to}]")
-        learn = range(self._parties) if to is None else to
-        for party in learn:
-            self._check_party(party)
-        if not len(learn):
-            raise UsageError("somebody learns it: give at least one party, such as to=[0]")
-        data = self._native.reveal([secret._number for secret in secrets], sorted(set(learn)))
+        learn = self._learning(to)
+        kinds = [_kind(secret._dtype, secret._length) for secret in secrets]
+        try:
+            data = self._native.reveal([secret._number for secret in secrets], learn, kinds)
+        except BaseException as error:
+            self._failed(error)
+            raise
         if data is None:
             return None
         values = [decoded(bits, secret._dtype, secret._length) for bits, secret in zip(data, secrets, strict=True)]
@@ -258,153 +287,65 @@ class Session(Steps):
         """
         return self.reveal(*secrets)
 
-    def _check_party(self, party: object) -> None:
-        if isinstance(party, bool) or not isinstance(party, int):
-            raise TypeError(f"a party is a number, 0 to {self._parties - 1}, not {party!r}")
-        if not 0 <= party < self._parties:
-            raise UsageError(f"there is no party {party}: they are 0 to {self._parties - 1}")
+    def _party(self, party: object) -> int:
+        number = whole_of(party)
+        if number is None:
+            raise TypeError(f"a party is a number, 0 to {self._parties - 1}, not a {type(party).__name__}")
+        if not 0 <= number < self._parties:
+            raise UsageError(f"there is no such party: they are 0 to {self._parties - 1}")
+        return number
 
-    def _check_own(self, *values: object) -> None:
-        if any(isinstance(value, Secret) and value._session is not self for value in values):
-            raise mixed()
+    def _learning(self, to: object) -> list[int]:
+        """Give the parties that learn something, from the first to the last."""
+        if to is None:
+            return list(range(self._parties))
+        if not isinstance(to, Iterable) or getattr(to, "ndim", 1) != 1 or isinstance(to, str):
+            raise TypeError("the parties that learn it are a list: write to=[0]")
+        learn = sorted({self._party(party) for party in to})
+        if not learn:
+            raise UsageError("somebody learns it: give at least one party, such as to=[0]")
+        return learn
 
-    def where(self, condition: object, a: object, b: object) -> Secret:
-        """Give ``a`` where the condition is True, and ``b`` elsewhere: :func:`cenote.where`."""
-        self._check_own(condition, a, b)
-        return _rows.where(condition, a, b)
-
-    def minimum(self, a: object, b: object) -> Secret:
-        """Give the lesser of two at each place: :func:`cenote.minimum`."""
-        self._check_own(a, b)
-        return _rows.minimum(a, b)
-
-    def maximum(self, a: object, b: object) -> Secret:
-        """Give the greater of two at each place: :func:`cenote.maximum`."""
-        self._check_own(a, b)
-        return _rows.maximum(a, b)
-
-    def concatenate(self, rows: Sequence[object]) -> Secret:
-        """Give one row of all values of several rows: :func:`cenote.concatenate`."""
-        self._check_own(*([rows] if isinstance(rows, Secret) else rows))
-        return _rows.concatenate(rows)
-
-    def shuffle(self, *columns: Secret) -> Any:
-        """Give the rows of a table in a random order that nobody knows.
-
-        Returns
-        -------
-        Secret or tuple of Secret
-            The columns, in one order.
-
-        Examples
-        --------
-        >>> cards = s.shuffle(s.public(np.arange(52, dtype=np.uint8)))
-        >>> cards.sort()[:3].open()
-        array([0, 1, 2], dtype=uint8)
-        """
-        moved = _records.shuffled(self, columns)
-        return moved[0] if len(moved) == 1 else moved
-
-    def sort_by(self, key: Key, *columns: Secret) -> tuple[Any, ...]:
-        """Give the rows of a table from the least key to the greatest. Rows with equal keys come in some order.
+    def open_chosen(self, chosen: Any, *columns: Secret, to: Iterable[int] | None = None) -> Any:
+        """Reveal how many rows of a table are chosen, and these rows in their order. Of the others nothing is shown.
 
         Parameters
         ----------
-        key
-            A column, or a tuple of columns of which the first counts most.
+        chosen
+            Secret bools, or public ones.
         *columns
-            The other columns.
+            The columns of the table.
+        to
+            The parties that learn it. Without it, all do.
 
         Returns
         -------
-        tuple
-            The key, or a tuple of keys if a tuple was given, and the columns.
-
-        Examples
-        --------
-        >>> age, pay = s.sort_by(s.input(0, [40, 30, 50]), s.input(1, [4000, 2000, 3000]))
-        >>> pay.open()
-        array([2000, 4000, 3000])
-        """
-        return _records.sorted_by(self, key, columns)
-
-    def group_by(self, key: Key, **aggregates: Any) -> Groups:
-        """Compute something of all rows that have the same key.
-
-        How many groups there are stays secret. The table has as many rows as before, and ``last`` says which of them
-        stand for groups. The others have results of part of a group: leave them out by :meth:`compact` before
-        anything is opened.
-
-        Parameters
-        ----------
-        key
-            A column, or a tuple of columns.
-        **aggregates
-            What to compute, by name: ``(values, "sum")``, ``(values, "min")``, ``(values, "max")``, or ``"count"``.
-
-        Returns
-        -------
-        Groups
-            ``key``, ``last``, and ``columns`` by their names, sorted by the key.
-
-        Examples
-        --------
-        >>> region, owed = s.input(0, [2, 1, 2]), s.input(1, [100, 50, 25])
-        >>> groups = s.group_by(region, total=(owed, "sum"))
-        >>> region, total, count = s.compact(groups.last, groups.key, groups.columns["total"])
-        >>> known = int(count.open())
-        >>> region[:known].open(), total[:known].open()
-        (array([1, 2]), array([ 50, 125]))
-        """
-        return _records.grouped(self, key, aggregates)
-
-    def join(
-        self, left_key: Key, left_columns: Sequence[Secret], right_key: Key, right_columns: Sequence[Secret]
-    ) -> Joined:
-        """Give for each row of the right table the row of the left one that has its key.
-
-        Parameters
-        ----------
-        left_key, right_key
-            A column of each table, or a tuple of columns. No key comes twice in the left table.
-        left_columns, right_columns
-            The other columns.
-
-        Returns
-        -------
-        Joined
-            ``key``, ``found``, ``left``, ``right`` and ``unique``. The rows are those of the right table, sorted by
-            their keys. Where ``found`` is False, the left columns are 0. If a key comes twice in the left table,
-            the secret bool ``unique`` is False, and nothing is found.
-
-        Examples
-        --------
-        >>> people, ages = s.input(0, [7, 3, 5]), s.input(0, [70, 30, 50])
-        >>> loans, owed = s.input(1, [5, 3, 9]), s.input(1, [25, 100, 1])
-        >>> table = s.join(people, [ages], loans, [owed])
-        >>> cenote.where(table.found & (table.left[0] < 40), table.right[0], 0).sum().open()
-        np.int64(100)
-        """
-        return _records.joined_by(self, left_key, left_columns, right_key, right_columns)
-
-    def compact(self, chosen: Any, *columns: Secret) -> tuple[Secret, ...]:
-        """Give the chosen rows of a table before the others, in their order; and how many they are.
-
-        The other rows come after them in some order: do not open what is not to be known.
-
-        Returns
-        -------
-        tuple of Secret
-            The columns, and the number of chosen rows.
+        array, list of arrays, or None
+            The chosen values of a single column, or a list of those of several: empty arrays if there are none. None
+            at a party that does not learn them.
 
         Examples
         --------
         >>> pay = s.input(0, [4000, 2000, 3000])
-        >>> kept, count = s.compact(pay > 2500, pay)
-        >>> kept[: int(count.open())].open()
+        >>> s.open_chosen(pay > 2500, pay)
         array([4000, 3000])
+        >>> s.open_chosen(pay > 9000, pay)
+        array([], dtype=int64)
         """
-        return _records.compacted(self, chosen, columns)
+        learn = self._learning(to)
+        *moved, count = _records.compacted(self, chosen, columns)
+        if len(learn) == self._parties:
+            known = int(self.reveal(count))
+            if known:
+                return self.reveal(*(column[:known] for column in moved))
+            values = [decoded(b"", column._dtype, 0) for column in moved]
+        else:
+            # Nobody else learns how many there are: rows of zeros go along.
+            told = self.reveal(count, *moved, to=learn)
+            if told is None:
+                return None
+            values = [column[: int(told[0])] for column in told[1:]]
+        return values[0] if len(values) == 1 else values
 
     def memory(self, values: Any, dtype: object = None) -> Memory:
         """Give a memory of these values, which is read and written at secret places.
@@ -414,12 +355,14 @@ class Session(Steps):
         >>> s.memory(np.zeros(1000, dtype=np.uint16))
         <memory of 1000 secret uint16>
         """
-        row = values if isinstance(values, Secret) else self.public(values, dtype)
-        if row._session is not self:
+        of = None if dtype is None else dtype_of(dtype)
+        kept = values if isinstance(values, Secret) else row(of, values, "the row of the memory")
+        if isinstance(kept, Secret) and kept._session is not self:
             raise mixed()
-        if row._length is None:
+        if kept._length is None:
             raise TypeError("a memory is of a row, and this is a single value")
-        return Memory(self, row if dtype is None else row.astype(dtype))
+        known = given(self, kept)
+        return Memory(self, known if of is None else known.astype(of))
 
     def function(self, function: Callable[..., Any], *dtypes: object) -> Function:
         """Record a function once, as a circuit.
@@ -467,3 +410,8 @@ class Session(Steps):
         >>> s.circuit("sha256.txt", inputs=[np.uint32] * 24, outputs=[np.uint32] * 8)  # doctest: +SKIP
         """
         return of_file(self, path, inputs, outputs)
+
+
+def _kind(dtype: Type, length: int | None) -> str:
+    """Say what a value is, which the parties compare."""
+    return f"{dtype!r} {'single' if length is None else 'row'}"

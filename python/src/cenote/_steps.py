@@ -47,7 +47,11 @@ class Steps:
     def _apply(self, name: str, operands: Sequence[int], numbers: Sequence[int] = ()) -> int:
         if self._dropped:
             self._forget()
-        number: int = self._native.apply(name, operands, numbers)
+        try:
+            number: int = self._native.apply(name, operands, numbers)
+        except BaseException as error:
+            self._failed(error)
+            raise
         return number
 
     def _public(self, dtype: Type, length: int | None, data: bytes) -> int:
@@ -55,8 +59,15 @@ class Steps:
             raise UsageError("each value in a function is a single one: use numbers, and give rows where it is called")
         if self._dropped:
             self._forget()
-        number: int = self._native.public(dtype.width, 1 if length is None else length, data)
+        try:
+            number: int = self._native.public(dtype.width, 1 if length is None else length, data)
+        except BaseException as error:
+            self._failed(error)
+            raise
         return number
+
+    def _failed(self, error: BaseException) -> None:
+        """Take note of what a call of the native class raised."""
 
     def _forget(self) -> None:
         count = len(self._dropped)

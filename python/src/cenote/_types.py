@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from functools import cache
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, SupportsIndex
 
 from cenote._cenote import UsageError
 
@@ -17,7 +18,7 @@ _NUMPY_WIDTHS = (8, 16, 32, 64)
 class Type:
     """The type of a secret, made by :func:`uint`, :func:`int_` and :func:`fixed`, or from a dtype of numpy.
 
-    Two types that are equal are one object.
+    Two types that are equal are one object, and ``x.dtype == np.uint8`` compares with a dtype of numpy.
 
     Attributes
     ----------
@@ -64,6 +65,16 @@ class Type:
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError("a type does not change")
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Type):
+            return self is other
+        try:
+            return self is dtype_of(other)
+        except TypeError:
+            return False
+
+    __hash__ = object.__hash__
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _type, (self.kind, self.width, self.fraction)
 
@@ -93,9 +104,9 @@ def _made(kind: Kind, width: int, fraction: int) -> Type:
 
 def _whole(value: object, what: str, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} is a whole number, not {value!r}")
+        raise TypeError(f"{what} is a whole number, not a {type(value).__name__}")
     if not least <= value <= most:
-        raise ValueError(f"{what} is {least} to {most}, not {value}")
+        raise ValueError(f"{what} is {least} to {most}")
     return value
 
 
@@ -169,8 +180,10 @@ def _of_numpy(of: object) -> Type:
         raise TypeError("state a dtype, such as np.uint32 or cenote.uint(20)")
     try:
         dtype = np.dtype(of)  # type: ignore[call-overload]
-    except TypeError:
-        raise TypeError(f"{of!r} is no dtype: write one such as np.uint32, bool or cenote.uint(20)") from None
+    except (TypeError, ValueError, SyntaxError):
+        # Values may have been given by mistake, and are not quoted.
+        given = repr(of) if isinstance(of, (str, type)) else f"a {type(of).__name__}"
+        raise TypeError(f"{given} is no dtype: write one such as np.uint32, bool or cenote.uint(20)") from None
     if dtype.kind == "b":
         return BOOL
     if dtype.kind in "ui" and dtype.itemsize * 8 in _NUMPY_WIDTHS:
@@ -180,7 +193,9 @@ def _of_numpy(of: object) -> Type:
             f"secrets are no {dtype.name}: state a fixed-point type, such as dtype=cenote.fixed(32, 16), which has 32 "
             "bits and 16 of them after the point"
         )
-    raise TypeError(f"there are no secrets of {dtype}: they are bool, whole numbers, or cenote.fixed(width, fraction)")
+    raise TypeError(
+        f"there are no secrets of {dtype.type.__name__}: they are bool, whole numbers, or cenote.fixed(width, fraction)"
+    )
 
 
 @cache
@@ -219,7 +234,7 @@ def of_literal(value: int) -> Type:
         kind = "int"
         width = (~value).bit_length() + 1
     if width > MAX_WIDTH:
-        raise OverflowError(f"Python integer {value} has more than {MAX_WIDTH} bits")
+        raise OverflowError(f"Python integer has more than {MAX_WIDTH} bits")
     return _type(kind, width)
 
 
@@ -229,9 +244,11 @@ def with_width(of: Type, width: int) -> Type:
 
 
 def total(of: Type) -> Type:
-    """Give the type of sums: 64 bits for narrower whole numbers, as in numpy, else the same."""
-    if of.kind == "fixed" or of.width > 64:
+    """Give the type of sums: 64 bits for what is narrower, as in numpy, else the same."""
+    if of.width > 64:
         return of
+    if of.kind == "fixed":
+        return _type("fixed", MAX_FIXED, of.fraction)
     return INT64 if of.signed or of is BOOL else UINT64
 
 
@@ -239,8 +256,19 @@ def length_of(length: object) -> int | None:
     """Check a length: None for a single value, or how many there are in the row."""
     if length is None:
         return None
-    if isinstance(length, bool) or not isinstance(length, int):
-        raise TypeError(f"a length is a whole number, or None for a single value, not {length!r}")
-    if length < 1:
-        raise UsageError(f"a row has at least one value, so length={length} cannot be")
-    return length
+    count = whole_of(length)
+    if count is None:
+        raise TypeError(f"a length is a whole number, or None for a single value, not a {type(length).__name__}")
+    if count < 1:
+        raise UsageError("a row has at least one value, so its length is 1 or more")
+    return count
+
+
+def whole_of(value: object) -> int | None:
+    """Give a whole number of Python or numpy as an int, and None for anything else."""
+    if isinstance(value, bool) or getattr(value, "ndim", 0) != 0 or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None

@@ -81,21 +81,22 @@ fn a_child_that_speaks_nonsense_has_failed() {
 
 #[test]
 fn children_hear_orders_and_say_what_is_no_line() {
-    let script = r#"READY read all; read line; order=$(head -c 3); echo '{"bytes":5}'; printf "$P:$order"; echo '{"done":1}'; read end"#;
+    // The shell takes lines in the order in which they come.
+    let script = r#"READY read all; echo '{"note":0}'; read line; order=$(head -c 3); echo '{"bytes":5}'; printf "$P:$order"; echo '{"done":1}'; read end"#;
     let (sender, orders) = channel();
-    for (party, order) in [b"abc", b"def"].into_iter().enumerate() {
-        sender.send((PartyId(party as u8), order.to_vec())).unwrap();
-    }
     let command = |party: PartyId| {
         let mut command = shell(&script.replace("READY", READY));
         command.env("P", party.0.to_string());
         command
     };
     let mut said = Vec::new();
-    let heard = |heard| {
-        if let Heard::Said(party, bytes) = heard {
-            said.push((party.0, String::from_utf8(bytes).unwrap()));
+    let heard = |heard| match heard {
+        Heard::Note(party, _) => {
+            let order = [b"abc", b"def"][party.index()];
+            sender.send((party, order.to_vec())).unwrap();
         }
+        Heard::Said(party, bytes) => said.push((party.0, String::from_utf8(bytes).unwrap())),
+        Heard::Progress { .. } => {}
     };
     let done: Vec<u32> = run_all(2, command, |party| party.0, Some(orders), Duration::ZERO, heard).unwrap();
     said.sort();
