@@ -325,8 +325,11 @@ class Maker:
         (a, left), (b, right) = given
         length = len(left.values)
         products = [p * q for p in left.values for q in right.values]
+        shape = (length, 1, length)
+        if self.draw.random() < 0.5:
+            products, shape = [sum(products[:: length + 1])], (1, length, 1)
         made = [half_up(product, 1 << kind[2]) if kind[2] else product for product in products]
-        return "matmul", cenote.matmul(a, b, shape=(length, 1, length)), Known(kind, made, single=False)
+        return "matmul", cenote.matmul(a, b, shape=shape), Known(kind, made, single=False)
 
     def do_memory(self) -> Any:
         a = self.any(lambda known: not known.single)

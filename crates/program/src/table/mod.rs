@@ -198,17 +198,18 @@ pub fn shuffle<V: Values>(records: &V) -> V {
     made(packed.unpack(&shuffled(&packed.record)))
 }
 
-/// The records of a table that are `chosen`, in their order, with zeros after them; and how many they are.
+/// The records of a table that are `chosen`, in their order; and how many they are. After them comes what means nothing, some of the other records and zeros: do not
+/// reveal it.
 #[track_caller]
 pub fn compact<V: Values>(chosen: &Secret<bool>, records: &V) -> (V, Secret<u32>) {
     let packed = Packed::new(&values_of(records));
     let (records, chosen) = packed.beside(chosen.value());
-    let (compacted, count) = compacted_with_zeros(&records, &chosen);
+    let (compacted, count) = compacted(&records, &chosen);
     let count = Value::apply(Op::Resize { signed: false }, &[&count], 32);
     (made(packed.unpack(&compacted)), Secret::of(count))
 }
 
-/// As [`compact`], of the columns of a record together.
+/// As [`compact`], of the columns of a record together, with zeros after them.
 #[track_caller]
 pub(crate) fn compacted_with_zeros(records: &Value, chosen: &Value) -> (Value, Value) {
     let (moved, count) = compacted(&Value::join(&[chosen, records]), chosen);
