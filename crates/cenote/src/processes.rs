@@ -111,7 +111,7 @@ pub enum Heard {
     },
     /// What one of them tells by [`Parent::note`].
     Note(PartyId, Value),
-    /// What one of them says by [`Parent::say`].
+    /// What one of them says besides, of which whoever started it knows the meaning.
     Said(PartyId, Vec<u8>),
 }
 

@@ -85,7 +85,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs as the child of [`run_all`]: takes a task of the type that it gives from standard input, runs it, and tells the
+/// Runs as the child of [`run_all`](super::run_all): takes a task of the type that it gives from standard input, runs it, and tells the
 /// parent how it ended. Gives the failure's kind, for the exit code.
 ///
 /// The process ends as soon as its standard input does.
