@@ -164,7 +164,7 @@ class Party:
         """Start a session together with the other parties, each of whom runs the same program.
 
         Of a program, only what the protocol sends leaves this party. The parties compare what the program does before
-        anything is revealed.
+        they do any of it. Each waits as long for the others as its party file says: do what takes long before.
 
         Parameters
         ----------
