@@ -370,6 +370,15 @@ def test_types_compare_with_those_of_numpy(s: cenote.Session) -> None:
     assert (x > 0).dtype == bool
 
 
+def test_medians(s: cenote.Session) -> None:
+    for values in ([5], [5, 2], [5, 2, 9], [-5, 2, 9, 2], [7, -3, -3, 0, 8, 1]):
+        for dtype in (np.int8, cenote.int_(40), cenote.fixed(32, 8)):
+            x = s.input(0, values, dtype)
+            assert x.median().open() == np.median(values)
+            assert np.median(x).open() == np.median(values)
+    assert s.input(0, [1.5, -2.25], cenote.fixed(32, 8)).median().dtype is cenote.fixed(32, 8)
+
+
 def test_means(s: cenote.Session) -> None:
     for values, dtype in (
         ([1, 2, 2], np.uint8),

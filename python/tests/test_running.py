@@ -268,3 +268,23 @@ def test_the_command_is_there(tmp_path: Path) -> None:
     missing = command("serve")
     assert missing.returncode == 2
     assert "cenote-serve" in missing.stderr
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before CPython 3.12, sub-interpreters take any module")
+def test_sub_interpreters_cannot_load_it() -> None:
+    code = """
+        try:
+            import _interpreters as interpreters
+        except ImportError:
+            import _xxsubinterpreters as interpreters
+        import sys
+        import cenote
+        other = interpreters.create()
+        run = getattr(interpreters, "exec", None) or interpreters.run_string
+        try:
+            print(run(other, f"import sys; sys.path = {sys.path!r}; import cenote"))
+        except interpreters.RunFailedError as error:
+            print(error)
+    """
+    told = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert "does not support loading in subinterpreters" in told.stdout, told.stderr

@@ -207,6 +207,17 @@ class Secret(Operators):
         made = quotient(doubled, constant(self._session, wide, length), own, None)
         return made if own is result else step("resize", (made,), (result.width, 1), result, None)
 
+    def median(self) -> Secret:
+        """Give the value in the middle, or the :meth:`mean` of the two in the middle, in the type of that.
+
+        Examples
+        --------
+        >>> s.input(0, [7, 1, 2, 4], dtype=np.int32).median().open()
+        np.float64(3.0)
+        """
+        length = self._row("median()")
+        return self.sort()[(length - 1) // 2 : length // 2 + 1].mean()
+
     def min(self) -> Secret:
         """Give the least value.
 
@@ -386,7 +397,7 @@ _CHOSEN = "secret bools are no index, since how many are True is secret: write s
 _FUNCTIONS = {"where": 3, "concatenate": 1, "dot": 2}
 _METHODS = {
     **dict.fromkeys(
-        ["all", "any", "argmax", "argmin", "count_nonzero", "cumsum", "max", "mean", "min", "sort", "sum"], 1
+        ["all", "any", "argmax", "argmin", "count_nonzero", "cumsum", "max", "mean", "median", "min", "sort", "sum"], 1
     ),
     "take": 2,
     "clip": 3,
