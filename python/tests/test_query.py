@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import html
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -200,4 +201,8 @@ def test_a_plan_tells_what_a_query_takes() -> None:
     assert any("unique" in promise["declare"] for proposal in plan.proposals for promise in proposal["promises"])
     assert "AND gates" in repr(plan)
     assert plan.to_dict()["and_gates"] == plan.and_gates
-    assert "join on loans.id = people.id" in plan._repr_html_()
+    page = plan._repr_html_()
+    assert "join on loans.id = people.id</td><td>all, secretly</td>" in page
+    assert "in the clear</td>" in page
+    assert all(html.escape(line) in page for line in plan.learnt)
+    assert f"{plan.and_gates:,} in" in page

@@ -65,4 +65,32 @@ class Plan:
         return self._shown
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._shown)}</pre>"
+        report = self._report
+        all_gates = max(1, self.and_gates)
+        rows = [
+            f'<tr><td style="text-align: left; padding-left: {step["depth"] + 0.5}em">{html.escape(step["what"])}</td>'
+            + "".join(f"<td>{cell}</td>" for cell in _cells(step, all_gates))
+            + "</tr>"
+            for step in self.steps
+        ]
+        heads = "".join(f"<th>{name}</th>" for name in ("step", "who", "rows", "bits", "ANDs", "%"))
+        figures = {
+            "protocol": report["protocol"],
+            "AND gates": f"{self.and_gates:,} in {report['levels']:,} levels",
+            "sent by the busiest party": f"{self.bytes_sent / 1e6:,.1f} MB",
+            "memory of a party": f"{max(self.memory_bytes) / 1e6:,.1f} MB at most",
+            "seconds, about": f"{self.seconds:.3g}",
+        }
+        told = [f"{name}: {value}" for name, value in figures.items()] + self.learnt
+        told += [proposal["told"] for proposal in self.proposals]
+        if self.refused is not None:
+            told.insert(0, f"It cannot run here: {self.refused}")
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in told)
+        return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table><ul>{items}</ul>"
+
+
+def _cells(step: dict[str, Any], all_gates: int) -> list[str]:
+    owner, gates = step["owner"], step["and_gates"]
+    who = "all, secretly" if owner is None else f"party {owner}, in the clear"
+    share = f"{100 * gates / all_gates:.0f}" if gates else ""
+    return [who, f"{step['rows']:,}", f"{step['bits']:,}", f"{gates:,}" if gates else "", share]
