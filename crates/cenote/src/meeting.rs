@@ -88,7 +88,7 @@ pub(crate) fn meet_with(
     tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");
     let patience = Patience::default();
     let ended = patience.clone();
-    session.then(move || ended.end());
+    session.then_before(move || ended.end());
     let link = Link {
         me: config.me,
         parties: (0..topology.parties).map(PartyId).map(address).collect(),

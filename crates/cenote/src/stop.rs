@@ -137,8 +137,13 @@ impl Session {
 
     /// Does `action` when the operator says so, at once if that was before.
     pub(crate) fn then(&self, action: impl Fn() + Send + 'static) {
+        state().begun = true;
+        self.then_before(action);
+    }
+
+    /// The same, as long as no peer was met, and nobody has to be told.
+    pub(crate) fn then_before(&self, action: impl Fn() + Send + 'static) {
         let mut state = state();
-        state.begun = true;
         if state.word_of(self.scope).is_some() {
             action();
         }
