@@ -272,16 +272,9 @@ impl Bits {
     /// makes a secret that was left over as wide.
     #[must_use]
     pub fn fold(&self, combine: impl Fn(&Self, &Self) -> Self, widened: impl Fn(&Self, u32) -> Self) -> Self {
-        let mut row = self.clone();
-        while row.lanes() > 1 {
-            let (count, half) = (row.lanes(), row.lanes() / 2);
-            let both = combine(&row.slice(0, half), &row.slice(half, half));
-            row = match count % 2 {
-                0 => both,
-                _ => Bits::concat(&[&both, &widened(&row.slice(count - 1, 1), both.width())]),
-            };
-        }
-        row
+        let combine = |x: &Value, y: &Value| combine(&Bits(x.clone()), &Bits(y.clone())).0;
+        let widened = |left: &Value, width| widened(&Bits(left.clone()), width).0;
+        Bits(self.0.folded(1, combine, widened))
     }
 
     /// Whether all bits of the row are 1.

@@ -170,6 +170,28 @@ impl Value {
         Value::arrange(&[self], &[LaneRun::new(0, from as u32, lanes as u32)])
     }
 
+    /// Blocks of `block` lanes, one after the other, put together place by place by `combine`, which is associative and commutative and may give more bits than it
+    /// takes: then `widened` makes a block that was left over as wide.
+    #[track_caller]
+    pub(crate) fn folded(
+        &self,
+        block: usize,
+        combine: impl Fn(&Value, &Value) -> Value,
+        widened: impl Fn(&Value, u32) -> Value,
+    ) -> Value {
+        let mut row = self.clone();
+        while row.lanes() > block {
+            let blocks = row.lanes() / block;
+            let half = blocks / 2 * block;
+            let both = combine(&row.slice(0, half), &row.slice(half, half));
+            row = match blocks % 2 {
+                0 => both,
+                _ => Value::concat(&[&both, &widened(&row.slice(2 * half, block), both.width())]),
+            };
+        }
+        row
+    }
+
     /// The lanes of all `parts`, one part after the other.
     #[track_caller]
     pub(crate) fn concat(parts: &[&Value]) -> Value {

@@ -19,7 +19,7 @@ use cenote_net::PartyId;
 use cenote_session::{Parties, memory};
 use serde::{Deserialize, Serialize};
 
-use self::calculate::width;
+use self::calculate::{refuse, width};
 pub use self::operation::Operation;
 pub use self::packed::Packed;
 use crate::error::{Error, Result};
@@ -375,12 +375,8 @@ impl Interpreter {
     }
 
     fn input(&self, owner: u8, (width, lanes): (u32, usize), bits: Option<&Packed>) -> Result<Value> {
-        let refuse = |what: String| Err(Error::BadInput(what));
         if usize::from(owner) >= self.session.parties() {
             return refuse(format!("there is no party {owner} that could give an input"));
-        }
-        if let Some(what) = no_row(lanes) {
-            return refuse(what);
         }
         number(width)?;
         room(width, lanes)?;
@@ -401,11 +397,9 @@ impl Interpreter {
     }
 
     fn public(&self, numbers: &Packed) -> Result<Value> {
-        if let Some(what) = no_row(numbers.lanes()) {
-            return Err(Error::BadInput(what));
-        }
         let (bits, width) = (numbers.bits()?, numbers.width());
         number(width)?;
+        room(width, numbers.lanes())?;
         if bits.lanes() == 1 {
             let ones = (0..width).filter(|&row| bits.get(row as usize, 0));
             return Ok(self
@@ -470,12 +464,15 @@ fn number(width: u32) -> Result<()> {
     }
 }
 
-/// Sees that there is memory for rows before it is taken.
+/// Sees that there can be such a row, and memory for it before it is taken.
 fn room(width: u32, lanes: usize) -> Result<()> {
+    if let Some(what) = no_row(lanes) {
+        return refuse(what);
+    }
     let bytes = u64::from(width) * (lanes as u64).div_ceil(8);
     match memory::refusal(bytes).filter(|_| bytes > LARGE) {
         None => Ok(()),
-        Some(why) => Err(Error::BadInput(format!("a row of {lanes} secrets: {why}"))),
+        Some(why) => refuse(format!("a row of {lanes} secrets: {why}")),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::memory::Blocks;
 use crate::op::Op;
 use crate::secret::Secret;
 use crate::table;
-use crate::value::{Value, no_row};
+use crate::value::Value;
 
 /// Bits of places and counts.
 const PLACE: u32 = 64;
@@ -36,17 +36,11 @@ impl Interpreter {
             Operation::Take => taken(row(), numbers)?,
             Operation::Concat => concatenated(values)?,
             Operation::Fill => {
-                let lanes = usize::try_from(numbers[0]).unwrap_or(usize::MAX);
-                match no_row(lanes) {
-                    Some(what) => return refuse(what),
-                    None if row().lanes() != 1 && row().lanes() != lanes => {
-                        return refuse(format!("a row of {} is no single secret", row().lanes()));
-                    }
-                    None => {
-                        room(row().width(), lanes)?;
-                        row().filling(lanes)
-                    }
+                let lanes = lanes(row().width(), numbers[0])?;
+                if row().lanes() != 1 && row().lanes() != lanes {
+                    return refuse(format!("a row of {} is no single secret", row().lanes()));
                 }
+                row().filling(lanes)
             }
             Operation::Sum => summed(row(), numbers)?,
             Operation::Least => folded(row(), |x, y| lesser(x, y, signed)),
@@ -69,17 +63,9 @@ impl Interpreter {
             }
             Operation::CumulativeSum => table::sums(row()),
             Operation::Random => {
-                let (width, lanes) = (
-                    width(numbers[0])?,
-                    usize::try_from(numbers[1]).unwrap_or(usize::MAX),
-                );
-                match no_row(lanes) {
-                    Some(what) => return refuse(what),
-                    None => {
-                        room(width, lanes)?;
-                        self.session.random_bits(width, lanes, &mut Entropy::os())
-                    }
-                }
+                let width = width(numbers[0])?;
+                let lanes = lanes(width, numbers[1])?;
+                self.session.random_bits(width, lanes, &mut Entropy::os())
             }
             _ => return tables(operation, values, numbers, signed),
         };
@@ -202,11 +188,15 @@ fn tables(operation: Operation, values: &[&Value], numbers: &[u64], signed: bool
     })
 }
 
+/// The stated number of secrets of so many bits, for which there is room.
+fn lanes(width: u32, stated: u64) -> Result<usize> {
+    let lanes = usize::try_from(stated).unwrap_or(usize::MAX);
+    room(width, lanes)?;
+    Ok(lanes)
+}
+
 fn taken(row: &Value, places: &[u64]) -> Result<Value> {
     let own = row.lanes();
-    if let Some(what) = no_row(places.len()) {
-        return refuse(what);
-    }
     if let Some(place) = places.iter().find(|&&place| place >= own as u64) {
         return refuse(format!("place {place} of a row of {own}"));
     }
@@ -224,24 +214,13 @@ fn concatenated(parts: &[&Value]) -> Result<Value> {
         .iter()
         .map(|part| part.lanes())
         .fold(0, usize::saturating_add);
-    match no_row(all) {
-        Some(what) => refuse(what),
-        None => room(width, all).map(|()| Value::concat(parts)),
-    }
+    room(width, all)?;
+    Ok(Value::concat(parts))
 }
 
 /// All secrets put together, in as few steps one after another as possible.
 fn folded(row: &Value, combine: impl Fn(&Value, &Value) -> Value) -> Value {
-    let mut row = row.clone();
-    while row.lanes() > 1 {
-        let (count, half) = (row.lanes(), row.lanes() / 2);
-        let both = combine(&row.slice(0, half), &row.slice(half, half));
-        row = match count % 2 {
-            0 => both,
-            _ => Value::concat(&[&both, &row.slice(count - 1, 1)]),
-        };
-    }
-    row
+    row.folded(1, combine, |left, _| left.clone())
 }
 
 /// Blocks of secrets added place by place. Sums get wider as they grow.
@@ -256,18 +235,12 @@ fn summed(row: &Value, numbers: &[u64]) -> Result<Value> {
         true => value.clone(),
         false => Value::apply(Op::Resize { signed }, &[value], width),
     };
-    let mut row = resized(row, row.width().min(all));
-    while row.lanes() > block {
-        let (blocks, wide) = (row.lanes() / block, (row.width() + 1).min(all));
-        let half = blocks / 2 * block;
-        let [first, second] = [0, half].map(|from| resized(&row.slice(from, half), wide));
-        let both = Value::apply(Op::Add, &[&first, &second], wide);
-        row = match blocks % 2 {
-            0 => both,
-            _ => Value::concat(&[&both, &resized(&row.slice(2 * half, block), wide)]),
-        };
-    }
-    Ok(resized(&row, all))
+    let add = |x: &Value, y: &Value| {
+        let wide = (x.width() + 1).min(all);
+        Value::apply(Op::Add, &[&resized(x, wide), &resized(y, wide)], wide)
+    };
+    let row = resized(row, row.width().min(all));
+    Ok(resized(&row.folded(block, add, resized), all))
 }
 
 /// The first place that has the least or the greatest: numbers with their places below them, none of which are equal.

@@ -3,7 +3,6 @@
 use cenote_primitives::{BitMatrix, LaneRun};
 
 use crate::op::Op;
-use crate::secret::Secret;
 use crate::session::Session;
 use crate::value::{Value, runs};
 
@@ -27,12 +26,8 @@ pub(super) fn lane(value: &Value, at: usize) -> Value {
 
 /// The sum (XOR) over all lanes.
 pub(super) fn sum(value: Value) -> Value {
-    let width = value.width();
-    let add = |x: &Secret<bool>, y: &Secret<bool>| {
-        Secret::of(Value::apply(Op::Xor, &[x.value(), y.value()], width))
-    };
-    // The type says nothing about the width here.
-    Secret::of(value).fold(add).value().clone()
+    let add = |x: &Value, y: &Value| Value::apply(Op::Xor, &[x, y], x.width());
+    value.folded(1, add, |left, _| left.clone())
 }
 
 /// The secrets of a row, `count` to a lane, the first one lowest; zeros after the last.

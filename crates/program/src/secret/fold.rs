@@ -17,16 +17,11 @@ impl<T: Word> Secret<T> {
     /// as few steps one after another as possible.
     #[track_caller]
     pub fn fold(&self, combine: impl Fn(&Self, &Self) -> Self) -> Self {
-        let mut row = self.clone();
-        while row.len() > 1 {
-            let (count, half) = (row.len(), row.len() / 2);
-            let both = combine(&row.slice(0..half), &row.slice(half..2 * half));
-            row = match count % 2 {
-                0 => both,
-                _ => Secret::concat(&[&both, &row.at(count - 1)]),
-            };
-        }
-        row
+        let combine = |x: &Value, y: &Value| {
+            let (x, y) = (Secret::of(x.clone()), Secret::of(y.clone()));
+            combine(&x, &y).value().clone()
+        };
+        Secret::of(self.value().folded(1, combine, |left, _| left.clone()))
     }
 }
 
@@ -99,20 +94,11 @@ impl Secret<bool> {
 }
 
 /// The sum of a row of numbers, as 32 bits: sums get wider as they grow.
-fn summed(mut row: Value) -> Value {
-    while row.lanes() > 1 {
-        let (count, half) = (row.lanes(), row.lanes() / 2);
-        let width = (row.width() + 1).min(32);
-        let wide = |part: Value| Value::apply(Op::Resize { signed: false }, &[&part], width);
-        let both = Value::apply(
-            Op::Add,
-            &[&wide(row.slice(0, half)), &wide(row.slice(half, half))],
-            width,
-        );
-        row = match count % 2 {
-            0 => both,
-            _ => Value::concat(&[&both, &wide(row.slice(count - 1, 1))]),
-        };
-    }
-    Value::apply(Op::Resize { signed: false }, &[&row], 32)
+fn summed(row: Value) -> Value {
+    let wide = |part: &Value, width| Value::apply(Op::Resize { signed: false }, &[part], width);
+    let add = |x: &Value, y: &Value| {
+        let width = (x.width() + 1).min(32);
+        Value::apply(Op::Add, &[&wide(x, width), &wide(y, width)], width)
+    };
+    wide(&row.folded(1, add, wide), 32)
 }

@@ -264,16 +264,8 @@ pub(crate) fn ascending(keys: &Value, key: Key, strictly: bool) -> Value {
 /// Whether all bits of a row are 1.
 #[track_caller]
 pub(crate) fn all(bits: &Value) -> Value {
-    let mut bits = bits.clone();
-    while bits.lanes() > 1 {
-        let (count, half) = (bits.lanes(), bits.lanes() / 2);
-        let both = Value::apply(Op::And, &[&bits.slice(0, half), &bits.slice(half, half)], 1);
-        bits = match count % 2 {
-            0 => both,
-            _ => Value::concat(&[&both, &bits.slice(count - 1, 1)]),
-        };
-    }
-    bits
+    let and = |x: &Value, y: &Value| Value::apply(Op::And, &[x, y], 1);
+    bits.folded(1, and, |left, _| left.clone())
 }
 
 /// Records of so many bits, the one with the smaller key first, and whether they were exchanged.
