@@ -63,29 +63,11 @@ impl Session {
         if values.iter().any(|value| !self.is(value.session())) {
             self.fail_at("a secret of another session is revealed", Location::caller());
         }
-        let mut opened = Vec::with_capacity(values.len());
-        // Those with as many lanes are opened together.
-        let mut at = 0;
-        while at < values.len() {
-            let lanes = values[at].lanes();
-            let same = values[at..]
-                .iter()
-                .take_while(|value| value.lanes() == lanes)
-                .count();
-            let together = &values[at..at + same];
-            if let Some(bits) = self.open_values(together, to)? {
-                let mut first = 0;
-                for value in together {
-                    opened.push((bits.clone(), first, value.width()));
-                    first += value.width() as usize;
-                }
-            }
-            at += same;
-        }
-        let mut rows = opened.into_iter();
-        Ok(to
-            .contains(self.me())
-            .then(|| V::clear(&mut || rows.next().expect("one for each value"))))
+        let opened = self.open_each(&values, to)?;
+        Ok(opened.map(|opened| {
+            let mut opened = opened.into_iter();
+            V::clear(&mut || opened.next().expect("one for each value"))
+        }))
     }
 
     /// As [`Session::reveal`], to all parties.

@@ -255,6 +255,26 @@ impl Session {
         self.open_nodes(values.iter().map(|value| &*value.node), to, true)
     }
 
+    /// Opens values, which it gives one by one: those with as many lanes together.
+    pub(crate) fn open_each(&self, values: &[Value], to: Parties) -> Result<Option<Vec<BitMatrix>>> {
+        let mut opened = Vec::with_capacity(values.len());
+        for same in values.chunk_by(|one, other| one.lanes() == other.lanes()) {
+            let Some(bits) = self.open_values(same, to)? else {
+                continue;
+            };
+            let mut first = 0;
+            for value in same {
+                let (width, stride) = (value.width() as usize, bits.stride());
+                let mut own = BitMatrix::zeros(width, bits.lanes());
+                own.words_mut()
+                    .copy_from_slice(&bits.words()[first * stride..(first + width) * stride]);
+                opened.push(own);
+                first += width;
+            }
+        }
+        Ok(to.contains(self.me()).then_some(opened))
+    }
+
     /// Opens a value to all, of which the program knows that it tells nothing of any secret.
     pub(crate) fn open_untelling(&self, value: &Value) -> Result<BitMatrix> {
         let all = Parties::all(self.parties());

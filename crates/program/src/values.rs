@@ -5,14 +5,11 @@ use cenote_primitives::BitMatrix;
 use crate::secret::Secret;
 use crate::word::Word;
 
-/// Values bits, of which those of a value begin with some row: how many there are.
-pub(crate) type Rows = (BitMatrix, usize, u32);
-
 /// One or more secrets: a [`Secret`], a tuple or an array of some.
 pub trait Values: Clone + sealed::Parts {}
 
 pub(crate) mod sealed {
-    use super::{Rows, Secret};
+    use super::{BitMatrix, Secret};
 
     /// The part of [`super::Values`] that others need not know.
     #[allow(unnameable_types, reason = "nobody else implements it")]
@@ -24,7 +21,7 @@ pub(crate) mod sealed {
         /// Puts secrets together, each of as many bits as `next` is asked for, in the same order.
         fn made(next: &mut dyn FnMut(u32) -> Secret<()>) -> Self;
         /// Puts what was opened together, in the same order.
-        fn clear(next: &mut dyn FnMut() -> Rows) -> Self::Clear;
+        fn clear(next: &mut dyn FnMut() -> BitMatrix) -> Self::Clear;
     }
 }
 
@@ -39,13 +36,8 @@ impl<T: Word> sealed::Parts for Secret<T> {
         Secret::of(next(T::BITS).value().clone())
     }
 
-    fn clear(next: &mut dyn FnMut() -> Rows) -> Vec<T> {
-        let (bits, first, width) = next();
-        let mut rows = BitMatrix::zeros(width as usize, bits.lanes());
-        let stride = rows.stride();
-        rows.words_mut()
-            .copy_from_slice(&bits.words()[first * stride..(first + width as usize) * stride]);
-        let values = rows.transpose();
+    fn clear(next: &mut dyn FnMut() -> BitMatrix) -> Vec<T> {
+        let values = next().transpose();
         (0..values.rows())
             .map(|lane| {
                 let words = values.row(lane).iter().zip([0, 64]);
@@ -70,7 +62,7 @@ macro_rules! tuples {
                 ($($name::made(next),)*)
             }
 
-            fn clear(next: &mut dyn FnMut() -> Rows) -> Self::Clear {
+            fn clear(next: &mut dyn FnMut() -> BitMatrix) -> Self::Clear {
                 ($($name::clear(next),)*)
             }
         }
@@ -94,7 +86,7 @@ impl<O: Values, const N: usize> sealed::Parts for [O; N] {
         std::array::from_fn(|_| O::made(next))
     }
 
-    fn clear(next: &mut dyn FnMut() -> Rows) -> Self::Clear {
+    fn clear(next: &mut dyn FnMut() -> BitMatrix) -> Self::Clear {
         std::array::from_fn(|_| O::clear(next))
     }
 }

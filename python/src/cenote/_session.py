@@ -9,7 +9,7 @@
 
 The program runs once, in this process. Where all parties are on this machine, each is a process of its own, which is
 told the operations and its own inputs only: no code and no other object goes there, so nothing needs to be pickled.
-Between organisations each of them runs the program. The parties compare what it did before anything is revealed, and
+Between organisations each of them runs the program. The parties compare what it does before they do any of it, and
 stop with an error where it differs.
 """
 
@@ -201,13 +201,7 @@ class Session(Columns):
             if dtype is None:
                 raise UsageError(f"state the dtype of {what}, which is given there, and its length")
             of = dtype_of(dtype)
-        if self._dropped:
-            self._forget()
-        try:
-            number = self._native.input(owner, of.width, 1 if count is None else count, data, _kind(of, count))
-        except BaseException as error:
-            self._failed(error)
-            raise
+        number = self._call("input", owner, of.width, 1 if count is None else count, data, _kind(of, count))
         return Secret(self, number, of, count)
 
     def public(self, values: Any, dtype: object = None) -> Secret:
@@ -266,11 +260,7 @@ class Session(Columns):
                 raise mixed()
         learn = self._learning(to)
         kinds = [_kind(secret._dtype, secret._length) for secret in secrets]
-        try:
-            data = self._native.reveal([secret._number for secret in secrets], learn, kinds)
-        except BaseException as error:
-            self._failed(error)
-            raise
+        data = self._call("reveal", [secret._number for secret in secrets], learn, kinds)
         if data is None:
             return None
         values = [decoded(bits, secret._dtype, secret._length) for bits, secret in zip(data, secrets, strict=True)]

@@ -45,25 +45,23 @@ class Steps:
         self._only_single = only_single
 
     def _apply(self, name: str, operands: Sequence[int], numbers: Sequence[int] = ()) -> int:
+        number: int = self._call("apply", name, operands, numbers)
+        return number
+
+    def _call(self, name: str, *given: Any) -> Any:
+        """Call the native class, which is told first what it may forget."""
         if self._dropped:
             self._forget()
         try:
-            number: int = self._native.apply(name, operands, numbers)
+            return getattr(self._native, name)(*given)
         except BaseException as error:
             self._failed(error)
             raise
-        return number
 
     def _public(self, dtype: Type, length: int | None, data: bytes) -> int:
         if self._only_single and length is not None:
             raise UsageError("each value in a function is a single one: use numbers, and give rows where it is called")
-        if self._dropped:
-            self._forget()
-        try:
-            number: int = self._native.public(dtype.width, 1 if length is None else length, data)
-        except BaseException as error:
-            self._failed(error)
-            raise
+        number: int = self._call("public", dtype.width, 1 if length is None else length, data)
         return number
 
     def _failed(self, error: BaseException) -> None:

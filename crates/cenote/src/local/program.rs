@@ -26,8 +26,8 @@ pub(super) struct ProgramPart {
     and_gates: u64,
 }
 
-/// Runs a program with a process for each party: what comes by `batches`, until that ends. `told` is called with what a party opened for each batch, or with what is wrong with what it says. `command` starts a child, which must
-/// call [`child_main`](super::child_main). Gives how it ended at each party.
+/// Runs a program with a process for each party: what comes by `batches`, until that ends. `told` is called with what a party opened for each batch, or with what is
+/// wrong with what it says. `command` starts a child, which must call [`child_main`](super::child_main). Gives how it ended at each party.
 ///
 /// A party is sent its own inputs only.
 ///

@@ -418,28 +418,13 @@ impl Interpreter {
             return Err(Error::BadInput(what));
         }
         let to: Parties = to.iter().copied().map(PartyId).collect();
-        let values: Vec<&Value> = numbers
+        let values: Vec<Value> = numbers
             .iter()
-            .map(|&number| self.value(number))
+            .map(|&number| self.value(number).cloned())
             .collect::<Result<_>>()?;
         values.iter().try_for_each(|value| number(value.width()))?;
-        let mut opened = Vec::with_capacity(values.len());
-        for same in values.chunk_by(|one, other| one.lanes() == other.lanes()) {
-            let same: Vec<Value> = same.iter().map(|value| (*value).clone()).collect();
-            let Some(bits) = self.session.open_values(&same, to)? else {
-                continue;
-            };
-            let mut first = 0;
-            for value in &same {
-                let (width, stride) = (value.width() as usize, bits.stride());
-                let mut own = cenote_primitives::BitMatrix::zeros(width, bits.lanes());
-                own.words_mut()
-                    .copy_from_slice(&bits.words()[first * stride..(first + width) * stride]);
-                opened.push(Packed::from(&own));
-                first += width;
-            }
-        }
-        Ok(to.contains(self.session.me()).then_some(opened))
+        let opened = self.session.open_each(&values, to)?;
+        Ok(opened.map(|opened| opened.iter().map(Packed::from).collect()))
     }
 
     /// Computes everything that was recorded, if this party forgets alone, and gives up what is forgotten.
