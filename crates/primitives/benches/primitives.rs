@@ -7,6 +7,7 @@ use std::time::Duration;
 use cenote_primitives::kernels::rows_to_columns;
 use cenote_primitives::kernels::{rows_to_vectors, vectors_to_rows};
 use cenote_primitives::reed_solomon::ReedSolomon;
+use cenote_primitives::sumcheck::{self, Fold, GridSums, add_grid, add_quarter_grid, fold_quarters, weigh};
 use cenote_primitives::{
     BitMatrix, Block, Block512, LaneRun, PolyMac, Position, Prg, Sampler, Simd, pack_bits, transpose64,
     unpack_bits,
@@ -46,6 +47,51 @@ fn prg(c: &mut Criterion) {
                 b.iter(|| prg.gather(black_box(&places), &mut out));
             });
         }
+    }
+}
+
+/// What a proof of 2^23 gates takes, in gates: all passes of a prover, of whom there are three for one and each of whom verifies two proofs.
+fn sumcheck(c: &mut Criterion) {
+    const GATES: usize = 1 << 23;
+    let mut group = c.benchmark_group("sumcheck");
+    group.throughput(Throughput::Elements(GATES as u64));
+    let operands: [Vec<Block512>; 4] = [3, 5, 6, 9].map(|seed| {
+        let mut rows = vec![Block512::ZERO; GATES / 512];
+        let at = Position {
+            stream: seed,
+            index: 0,
+        };
+        Prg::new(KEY).fill(at, &mut rows);
+        rows
+    });
+    let operands = operands.each_ref().map(Vec::as_slice);
+    for variables in [5, 6, 7, 8] {
+        let rows = 1 << variables;
+        let weights = &operands[0][..GATES / 512 / rows];
+        let mut sums = GridSums::new(variables);
+        group.bench_function(BenchmarkId::new("grid", rows), |b| {
+            b.iter(|| add_grid(black_box(operands), weights, &mut sums));
+        });
+        let fold = Fold::new(sumcheck::fold_weights(&vec![KEY; variables as usize]));
+        let mut elements = [(); 4].map(|()| vec![Block::ZERO; GATES / rows]);
+        group.bench_function(BenchmarkId::new("fold all four", rows), |b| {
+            b.iter(|| {
+                for (rows, elements) in operands.iter().zip(&mut elements) {
+                    fold.apply(black_box(rows), elements);
+                }
+            });
+        });
+        let [u, v, ..] = &mut elements;
+        group.bench_function(BenchmarkId::new("weigh one of four", rows), |b| {
+            b.iter(|| weigh(black_box(u), weights));
+        });
+        let mut sums = [Block::ZERO; sumcheck::QUARTER_POINTS];
+        group.bench_function(BenchmarkId::new("half of a message", rows), |b| {
+            b.iter(|| add_quarter_grid(black_box(u), v, &mut sums));
+        });
+        group.bench_function(BenchmarkId::new("fold quarters of one of four", rows), |b| {
+            b.iter(|| fold_quarters(black_box(u), &[KEY; 4]));
+        });
     }
 }
 
@@ -172,6 +218,6 @@ fn symbols(c: &mut Criterion) {
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(300));
-    targets = prg, mac, sample, bits, lanes, symbols
+    targets = prg, mac, sumcheck, sample, bits, lanes, symbols
 }
 criterion_main!(benches);

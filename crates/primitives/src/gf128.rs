@@ -18,6 +18,9 @@ const TAIL: u64 = 0x87;
 /// Independent chains of multiplications by which [`powers`] hides the latency of one.
 const CHAINS: usize = 8;
 
+/// The element 1.
+pub const ONE: Block = Block([1u64.to_le(), 0]);
+
 /// The product of `a` and `b`.
 #[inline]
 pub fn mul(a: Block, b: Block) -> Block {
@@ -49,7 +52,7 @@ pub fn add_inner_products(rows: &[Block], b: &[Block], sums: &mut [Block]) {
     add_inner_products_on(Simd::detect(), rows, b, sums);
 }
 
-fn mul_on(simd: Simd, a: Block, b: Block) -> Block {
+pub(crate) fn mul_on(simd: Simd, a: Block, b: Block) -> Block {
     match simd.assert_supported() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is supported, so the CPU has PCLMULQDQ and AVX2.
@@ -121,7 +124,7 @@ fn powers_by(alpha: Block, out: &mut [Block], mul: impl Fn(Block, Block) -> Bloc
 }
 
 /// The polynomial `high · x^128 + low`, reduced.
-fn reduce(low: u128, high: u128) -> Block {
+pub(crate) fn reduce(low: u128, high: u128) -> Block {
     // A polynomial of 64 coefficients times the tail, shift by shift, as the tail has four terms.
     let times_tail = |a: u64| {
         let a = u128::from(a);

@@ -28,6 +28,7 @@ mod random;
 pub mod reed_solomon;
 mod sample;
 mod secret;
+pub mod sumcheck;
 
 pub use arrange::{LaneRun, Rows, arrange_rows, copy_bits};
 pub use bit_matrix::BitMatrix;

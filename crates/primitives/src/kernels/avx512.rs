@@ -173,7 +173,7 @@ fn swap_bytes<const WIDTH: usize>(a: __m512i, b: __m512i) -> (__m512i, __m512i) 
 /// Swaps the upper half of every `2 WIDTH` bits (at most four) of `a` with the lower half of those of `b`.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn swap_bits<const WIDTH: u32>(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+pub(crate) fn swap_bits<const WIDTH: u32>(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     /// (x ⊕ y) ∧ z as a truth table.
     const MASKED_SUM: i32 = 0x28;
     let mask = _mm512_set1_epi64((u64::MAX / ((1 << WIDTH) + 1)) as i64);

@@ -59,7 +59,7 @@ pub(super) fn rows_to_vectors(rows: &[Block512], vectors: &mut [Block]) {
 /// The transposes of four 16 × 16 matrices of bytes side by side, in four steps as in the portable code.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
-fn transposed(rows: [__m512i; 16]) -> [__m512i; 16] {
+pub(crate) fn transposed(rows: [__m512i; 16]) -> [__m512i; 16] {
     rotated(rotated(rotated(rotated(rows))))
 }
 

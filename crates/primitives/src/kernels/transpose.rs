@@ -124,7 +124,7 @@ fn transpose_tile(tile: &mut [Block512; 64]) {
 
 /// The steps of widths `WIDTH`, `WIDTH / 2` and `WIDTH / 4`.
 #[inline(always)]
-fn swap_three<const WIDTH: u32>(rows: &mut [Block512; 8]) {
+pub(crate) fn swap_three<const WIDTH: u32>(rows: &mut [Block512; 8]) {
     for (step, distance) in [4, 2, 1].into_iter().enumerate() {
         let width = WIDTH >> step;
         // Ones in the lower half of every 2·width bits.
