@@ -118,6 +118,33 @@ def test_masks_that_hide_nothing_are_no_hindrance(s: cenote.Session) -> None:
     same(s.input(0, pd.Series([1, 2], dtype="Int64")), np.array([1, 2]))
 
 
+def test_arrays_have_types_that_numpy_does_not_have(s: cenote.Session) -> None:
+    prices = cenote.array([1.5, -0.25], FIXED)
+    counts: Any = cenote.array(np.array([2, 4]), cenote.uint(20))
+    one = cenote.array(2**20 - 1, cenote.uint(20))
+    assert (repr(prices), repr(one)) == ("<array of cenote.fixed(32, 16)>", "<array of cenote.uint(20)>")
+    for of, values in ((FIXED, prices), (cenote.uint(20), counts), (cenote.uint(20), one)):
+        for secret in (s.input(0, values), s.public(values), s.input(0, cenote.array(values, of))):
+            assert secret.dtype is of
+            assert secret.shape == (() if values is one else (2,))
+    same(s.input(0, prices), np.array([1.5, -0.25]))
+    assert s.input(0, counts, np.uint8).dtype is cenote.uint(8)
+    x = s.input(0, np.array([1, 2], np.uint8))
+    for total in (x + counts, counts + x, np.add(x, counts)):
+        assert total.dtype is cenote.uint(20)
+        same(total, np.array([3, 6]))
+    same(x @ counts, np.uint32(10))
+    same(x << counts, np.array([4, 32]))
+    same(cenote.where(x == 1, counts, 0), np.array([2, 0]))
+    assert s.memory(counts).read(1).dtype is cenote.uint(20)
+    assert x.take(cenote.array([1], np.int8)).open().tolist() == [2]
+    for values in (cenote.array([1, 2**20], cenote.uint(20)), cenote.array([1, None], cenote.uint(20))):
+        with pytest.raises(cenote.BadInput, match=r"the input of party 1: the value at place 1"):
+            s.input(1, values)
+    with pytest.raises(TypeError, match="is no dtype"):
+        cenote.array([1], "nonsense")
+
+
 def test_numbers_of_numpy_in_lists(s: cenote.Session) -> None:
     same(s.input(0, [np.float32(1.5), 2], FIXED), np.array([1.5, 2.0]))
     same(s.input(0, np.array([np.bool_(True), False], dtype=object), bool), np.array([True, False]))

@@ -203,7 +203,14 @@ REFUSED: dict[str, Callable[[cenote.Secret], Any]] = {
     "does not change": lambda x: x.__setitem__(0, 1),
     r"x\.sum\(\) // len\(x\)": lambda x: x.mean(),
     r"write x\[::-1\]": reversed,
-    r"np\.sum of secrets takes 1 argument and no others": lambda x: np.sum(x, axis=0),
+    r"np\.sum of secrets takes 1 argument, where= and no others": lambda x: np.sum(x, axis=0),
+    r"np\.min of secrets takes 1 argument, initial=, where= and no others": lambda x: np.min(x, axis=0, where=x > 1),
+    r"np\.median of secrets takes 1 argument and no others": lambda x: np.median(x, axis=0),
+    "where is bool and not int64: write x != 0": lambda x: x.sum(where=x),
+    "where is bool and not uint8: write x != 0": lambda x: x.sum(where=np.array([1, 0, 1], np.uint8)),
+    "where has 2 dimensions": lambda x: x.sum(where=np.ones((3, 1), dtype=bool)),
+    "the initial value of max is a row": lambda x: x.max(initial=[1, 2]),
+    "takes whole numbers": lambda x: x.max(initial=0.5),
     r"np\.where of secrets takes 3": lambda x: np.where(x > 1),
     "state a fixed-point type": lambda x: x.astype(float),
     "no array": lambda x: np.array([x[0], x[1]]),
@@ -356,6 +363,19 @@ def test_series_of_pandas_go_by_position(s: cenote.Session) -> None:
         same(f(series, x), f(b, a))
     same(s.input(0, series), b)
     same(x @ series, a @ b)
+    same(s.public(series) @ x, b @ a)
+
+
+def test_what_leaves_no_operator_to_others_says_what_to_write(s: cenote.Session) -> None:
+    x = s.input(0, np.array([7, 8, 5]))
+    masked = np.ma.MaskedArray([1, 2, 3], mask=False)
+    series = pd.Series([1, 2, 3])
+    calls: list[Callable[[], Any]] = [lambda: masked - x, lambda: series @ x]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"left of it, write s\.public\(values\)"):
+            call()
+    same(s.public(masked) - x, np.array([-6, -6, -2]))
+    same(s.public(series) @ x, np.int64(38))
 
 
 def test_types_compare_with_those_of_numpy(s: cenote.Session) -> None:

@@ -249,6 +249,12 @@ def test_programs_as_functions() -> None:
     inputs = {1: {"limit": 2}, 0: ([1, 3], [10, 20])}
     assert cenote.clear(program, inputs) == {"sum": 34, "above": [1, "text"]}
     assert cenote.run(program, inputs) == {"sum": 34, "above": [1, "text"]}
+    typed = {0: (cenote.array([1.5, 2.0], cenote.fixed(32, 16)), 7), 1: {"limit": cenote.array(1.75, "uint8")}}
+    with pytest.raises(TypeError, match="the input of party 1 is of float64, and uint8 takes whole numbers"):
+        cenote.clear(lambda s, a, b, *, limit: a, typed)
+    typed[1] = {"limit": cenote.array(1.75, cenote.fixed(32, 16))}
+    for how in (cenote.clear, cenote.run):
+        assert how(lambda s, a, b, *, limit: (a > limit, b), typed)[0].tolist() == [False, True]
     assert cenote.clear(lambda s: 5) == 5
     with pytest.raises(TypeError, match="numbers of parties"):
         cenote.clear(program, {"a": [1]})  # type: ignore[dict-item]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -101,6 +102,35 @@ def test_an_answer_is_what_others_read() -> None:
     assert "<td>175.75</td>" in answer._repr_html_()
     again = cenote.table(answer, party=0)
     assert list(cenote.query("SELECT COUNT(*) FROM t", t=again)) == [(2,)]
+
+
+def test_a_column_of_an_answer_is_a_list() -> None:
+    people = cenote.table(pa.table(PEOPLE), party=0, unique="id")
+    answer = cenote.query(SQL, people=people, loans=cenote.table(loans(), party=1))
+    assert answer["region"] == ["north", None]
+    assert answer["owed"] == [Decimal("175.75"), Decimal("8.00")]
+    assert answer.shape == (2, 2)
+    with pytest.raises(KeyError, match="there is no column debt; there are region, owed"):
+        answer["debt"]
+    with pytest.raises(TypeError, match=r'write answer\["region"\], and list\(answer\)\[0\] for a row'):
+        answer[0]  # type: ignore[index]
+    # What takes sequences takes the rows still.
+    assert np.asarray(answer, dtype=object).tolist() == [list(row) for row in ANSWER]
+    assert pd.DataFrame(answer).shape == (2, 2)
+
+
+def test_decimals_become_floats_in_pandas_if_asked_for() -> None:
+    exact = [Decimal(number) / 1000 for number in range(1, 4000, 7)] + [Decimal("12345678901234567.891"), None]
+    data = pa.table({"x": pa.array(exact, pa.decimal128(20, 3)), "n": range(len(exact))})
+    answer = cenote.query("SELECT n, x, SUM(n) AS total FROM t GROUP BY n, x", t=cenote.table(data, party=0))
+    frame = answer.to_pandas(coerce_float=True)
+    assert frame.dtypes.astype(str).to_dict() == {"n": "int64", "x": "float64", "total": "int64"}
+    known = frame["x"].notna()
+    assert known.sum() == len(exact) - 1
+    assert frame["x"][known].tolist() == [float(value) for value in answer["x"] if value is not None]
+    assert answer.to_pandas()["x"].dtype == object
+    with pytest.raises(TypeError, match="positional"):
+        answer.to_pandas(True)  # type: ignore[call-arg]
 
 
 def test_sums_of_whole_numbers_are_numbers_in_pandas() -> None:

@@ -56,12 +56,30 @@ def test_categories_of_pandas_are_texts() -> None:
     ],
 )
 def test_other_columns_are_left_out_and_told_of(values: pa.Array, why: str) -> None:
-    table = cenote.table(pa.table({"id": [1] * len(values), "odd": values}), party=0)
+    data = pa.table({"id": [1] * len(values), "odd": values})
+    with pytest.warns(UserWarning, match=rf"party 0 lacks columns of its data: odd \(.*{why}.*columns={{…}}") as warned:
+        table = cenote.table(data, party=0)
+    assert [warning.filename for warning in warned] == [__file__]
     assert list(table.declared["columns"]) == ["id"]
     assert why in table.left_out["odd"]
+    assert repr(table).startswith(f"<table of party 0, at most {len(values)} rows: id i64 not null; left out: odd (")
+    assert why in repr(table)
+    for value in values.to_pylist():
+        assert value is None or str(value) not in repr(table) + str(warned[0].message)
     assert list(cenote.query("SELECT SUM(id) AS n FROM t", t=table)) == [(len(values),)]
     with pytest.raises(cenote.UsageError, match="column odd of t was left out"):
         cenote.query("SELECT odd FROM t", t=table)
+
+
+def test_of_many_columns_that_are_left_out_a_few_are_named() -> None:
+    data = pa.table({"id": [1], **{f"x{number}": [0.5] for number in range(20)}})
+    with pytest.warns(UserWarning, match=r"x2 \(Float64 .*\) and 17 more\. To have them") as warned:
+        table = cenote.table(data, party=0)
+    assert len(warned) == 1
+    assert repr(table).endswith(" and 17 more>")
+    assert len(table.left_out) == 20
+    stated = cenote.table(data, party=0, columns={"id": "u8"})
+    assert repr(stated) == "<table of party 0, at most 1 rows: id u8>"
 
 
 def test_stated_types_are_taken() -> None:
@@ -134,7 +152,8 @@ def test_numbers_of_fewer_digits_are_taken_by_those() -> None:
     table = pa.table({"x": pa.array([0.1, 2.5], pa.float32())})
     answer = cenote.query("SELECT x FROM t", t=cenote.table(table, party=0, columns={"x": "decimal(9,2)"}))
     assert sorted(answer) == [(Decimal("0.10"),), (Decimal("2.50"),)]
-    assert cenote.table(pa.table({"x": [float(2**53)]}), party=0).left_out
+    with pytest.warns(UserWarning, match="Float64 is not exact"):
+        assert cenote.table(pa.table({"x": [float(2**53)]}), party=0).left_out
 
 
 def test_an_index_of_pandas_is_no_column() -> None:
@@ -142,6 +161,7 @@ def test_an_index_of_pandas_is_no_column() -> None:
     table = cenote.table(frame[frame.v.isin([1, 2, 4])], party=0)
     assert list(table.declared["columns"]) == ["v"]
     assert "reset_index" in table.left_out["__index_level_0__"]
+    assert repr(table) == "<table of party 0, at most 3 rows: v i64 not null>"
 
 
 @pytest.mark.parametrize(

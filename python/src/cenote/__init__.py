@@ -38,6 +38,7 @@ from cenote._query import plan, query
 from cenote._tables import Table, declared, table
 
 if TYPE_CHECKING:
+    from cenote._array import Array, array
     from cenote._function import Function
     from cenote._memory import Memory
     from cenote._records import Groups, Joined
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Array",
     "BadInput",
     "CenoteError",
     "CheatingDetected",
@@ -69,6 +71,7 @@ __all__ = [
     "Type",
     "UsageError",
     "__version__",
+    "array",
     "clear",
     "concatenate",
     "declared",
@@ -90,6 +93,7 @@ __all__ = [
 
 # What programs use is loaded when it is asked for.
 _PROGRAMS = {
+    "_array": ("Array", "array"),
     "_function": ("Function",),
     "_memory": ("Memory",),
     "_records": ("Groups", "Joined"),

@@ -32,8 +32,10 @@ class Answer:
     ...     others=others)
     >>> answer.columns
     ['age']
-    >>> [age for (age,) in answer]
+    >>> answer["age"]
     [29, 31, 42, 53, 61]
+    >>> list(answer)[0]
+    (29,)
     """
 
     def __init__(self, frame: _cenote.Frame, report: dict[str, Any]) -> None:
@@ -51,6 +53,11 @@ class Answer:
         return {name: kind for name, kind, _ in self._frame.columns}
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and how many columns there are."""
+        return len(self), len(self._frame.columns)
+
+    @property
     def report(self) -> dict[str, Any]:
         """What it cost: parties, bytes, rounds, seconds, and the bound on the error."""
         return self._report
@@ -63,6 +70,15 @@ class Answer:
         """Give each row as a tuple of bool, int, Decimal, date, datetime (in UTC, without a zone), str and None."""
         return (self._frame.row(row) for row in range(len(self._frame)))
 
+    def __getitem__(self, column: str) -> list[Any]:
+        """Give the values of a column, as iteration gives them."""
+        if not isinstance(column, str):
+            raise TypeError(f'a column has a name: write answer["{self.columns[0]}"], and list(answer)[0] for a row')
+        if column not in self.columns:
+            raise KeyError(f"there is no column {column}; there are {', '.join(self.columns)}")
+        place = self.columns.index(column)
+        return [row[place] for row in self]
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give all rows, each as a dictionary."""
         return [dict(zip(self.columns, row, strict=True)) for row in self]
@@ -73,12 +89,28 @@ class Answer:
 
         return pyarrow.table(self)
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, *, coerce_float: bool = False) -> pandas.DataFrame:
         """Give it as a data frame of pandas, which must be installed, and pyarrow with it.
 
-        All values stay exact. Whole numbers are ``int64`` and the like, or ``Int64`` and the like where some are
-        null. Decimals without places, which sums of whole numbers are, become whole numbers where they fit. Other
-        decimals are objects of ``decimal.Decimal``.
+        Whole numbers are ``int64`` and the like, or ``Int64`` and the like where some are null. Decimals without
+        places, which sums of whole numbers are, become whole numbers where they fit. Other decimals, which averages
+        are, stay exact as objects of ``decimal.Decimal``.
+
+        Parameters
+        ----------
+        coerce_float
+            Whether those other decimals become ``float64``, for plots and statistics. They are rounded to the nearest
+            float, and nulls are NaN.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> ages = cenote.table(pa.table({"age": [31, 42, 54]}), party=0)
+        >>> answer = cenote.query("SELECT AVG(age) AS mean FROM ages", ages=ages)
+        >>> answer.to_pandas()["mean"][0]
+        Decimal('42.333333')
+        >>> answer.to_pandas(coerce_float=True).dtypes["mean"]
+        dtype('float64')
         """
         import pandas
         import pyarrow
@@ -93,7 +125,10 @@ class Answer:
             if pyarrow.types.is_decimal(column.type) and column.type.scale == 0:
                 with contextlib.suppress(pyarrow.ArrowInvalid):
                     column = column.cast(pyarrow.int64())
-            series.append(column.to_pandas(types_mapper=nullable.get if column.null_count else None))
+            values = column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+            # Each goes to the nearest float, which a cast by pyarrow does not always give.
+            is_float = coerce_float and pyarrow.types.is_decimal(column.type)
+            series.append(values.astype("float64") if is_float else values)
         frame = pandas.concat(series, axis=1)
         frame.columns = self.columns
         return frame

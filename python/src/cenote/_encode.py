@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from cenote._array import Array
 from cenote._cenote import BadInput
 from cenote._types import BOOL, Type, dtype_of, whole_of
 
@@ -28,6 +29,7 @@ def encoded(values: object, dtype: Type, what: str) -> tuple[bytes, int | None]:
     """
     import numpy as np
 
+    values = _values(values)
     if isinstance(values, (bool, int)):
         return _of_objects([values], dtype, what, single=True), None
     array = _array(values, what)
@@ -47,6 +49,14 @@ def encoded(values: object, dtype: Type, what: str) -> tuple[bytes, int | None]:
     else:
         raise TypeError(f"{what} is of {row.dtype.type.__name__}, and {dtype} takes {_takes(dtype)}")
     return whole.astype(np.int64 if whole.dtype.kind == "i" else np.uint64).astype("<u8").tobytes(), length
+
+
+def single(value: object, dtype: Type, what: str) -> int:
+    """Give the bits of a single value as a whole number."""
+    data, length = encoded(value, dtype, what)
+    if length is not None:
+        raise TypeError(f"{what} is a row, and must be a single value")
+    return int.from_bytes(data, "little")
 
 
 def _array(values: object, what: str) -> np.ndarray[Any, Any]:
@@ -71,8 +81,13 @@ def plain(values: Any, what: str) -> np.ndarray[Any, Any]:
     """Give values as an array of numpy, unless some are masked or missing."""
     import numpy as np
 
+    values = _values(values)
     _all_there(values, what)
     return np.asarray(values)
+
+
+def _values(values: Any) -> Any:
+    return values._values if isinstance(values, Array) else values
 
 
 def _all_there(values: Any, what: str) -> None:
@@ -183,6 +198,8 @@ def _whole(value: object, dtype: Type) -> int | None:
 
 def inferred(values: object, what: str) -> Type:
     """Give the type that numpy has for these values."""
+    if isinstance(values, Array):
+        return values.dtype
     if isinstance(values, bool):
         return BOOL
     array = _array(values, what)

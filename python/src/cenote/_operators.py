@@ -76,7 +76,10 @@ class Refusing(Value):
         return repr(self)
 
     def __array__(self, *arguments: object, **named: object) -> NoReturn:
-        raise TypeError("a secret is no array of numpy: open it first by x.open(), or calculate with its own methods")
+        raise TypeError(
+            "a secret is no array of numpy: open it first by x.open(), or calculate with its own methods; left of it, "
+            "write s.public(values) for a masked array, and for a Series of pandas before @"
+        )
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a secret is not pickled or copied: it is bound to its session, and x itself never changes")

@@ -91,7 +91,7 @@ def run(
     inputs
         What each party gives, by its number: an array, a list or a number is one secret; a tuple has several, which
         come one after the other; a dictionary has several by the names of parameters. Those of party 0 come first.
-        For fixed-point numbers, call ``s.input`` in the function.
+        :func:`cenote.array` states the type of one, such as ``cenote.array([1.5, 2.0], cenote.fixed(32, 16))``.
     parties, protocol, security, and_gates, timeout, phase_timeout
         As for :func:`cenote.session`.
 
@@ -104,6 +104,9 @@ def run(
     --------
     >>> cenote.run(lambda s, a, b: (a * b).sum(), {0: [3, 1, 2], 1: [9, 4, 7]})
     np.int64(45)
+    >>> prices, limit = cenote.array([1.5, 0.25], cenote.fixed(32, 16)), cenote.array(0.5, cenote.fixed(32, 16))
+    >>> cenote.run(lambda s, prices, limit: prices > limit, {0: prices, 1: limit})
+    array([ True, False])
     """
     made = session(
         parties,

@@ -6,9 +6,10 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, SupportsIndex
 
-from cenote._arithmetic import cast, clipped, converted, is_true, quotient, step
+from cenote._arithmetic import binary, cast, clipped, converted, is_true, quotient, step
 from cenote._cenote import UsageError
-from cenote._encode import plain
+from cenote._encode import plain, single
+from cenote._masks import count, mask_of, masked
 from cenote._operators import Operators
 from cenote._steps import Steps, constant
 from cenote._types import BOOL, INT64, Type, dtype_of, fixed, total, with_width
@@ -21,7 +22,8 @@ class Secret(Operators):
     meaning, types and broadcasting, and ``a @ b`` of two rows is their dot product. Numbers of Python take the type of
     the secret. Where numpy would go from whole numbers to floats, secrets stay whole: uint64 with int64 gives 128
     bits, and whole numbers have no ``/``. Whole numbers wrap around when they overflow, and so do fixed-point numbers.
-    A division by zero gives 0. The rows of a Series of pandas go by their position, and not by its index.
+    A division by zero gives 0. The rows of a Series of pandas go by their position, and not by its index. Masked arrays
+    of numpy, and a Series before ``@``, do not leave the operator to what is right of them: write ``s.public(a) + x``.
 
     Whether, where and how often something is done cannot depend on a secret, so ``if``, ``int()`` and iteration
     raise a TypeError. A secret never changes.
@@ -77,14 +79,16 @@ class Secret(Operators):
 
         name = function.__name__.removeprefix("a" if function.__name__ in ("amin", "amax") else "")
         takes = _FUNCTIONS.get(name) or _METHODS.get(name)
-        if takes is not None and (named or len(given) != takes):
+        options = _OPTIONS.get(name, ())
+        if takes is not None and (len(given) != takes or not named.keys() <= set(options)):
+            plus = "".join(f", {option}=" for option in options)
             raise TypeError(
-                f"np.{name} of secrets takes {takes} argument{'s' * (takes > 1)} and no others, such as axis"
+                f"np.{name} of secrets takes {takes} argument{'s' * (takes > 1)}{plus} and no others, such as axis"
             )
         if name in _FUNCTIONS:
             return getattr(_rows, name)(*given)
         if takes is not None and isinstance(given[0], Secret):
-            return getattr(given[0], name)(*given[1:])
+            return getattr(given[0], name)(*given[1:], **named)
         raise TypeError(f"np.{name} does not take secrets: write what it does with their own methods and operators")
 
     def open(self) -> Any:
@@ -169,28 +173,45 @@ class Secret(Operators):
             raise TypeError(f"{what} is of a row, and this is a single secret")
         return self._length
 
-    def sum(self) -> Secret:
-        """Sum all values, in 64 bits where they are narrower.
+    def sum(self, *, where: object = True) -> Secret:
+        """Sum the values, in 64 bits where they are narrower.
+
+        Parameters
+        ----------
+        where
+            Which values count: secret bools or public ones. If they are secret, so is how many are True.
 
         Examples
         --------
         >>> s.input(0, np.array([200, 100], dtype=np.uint8)).sum().open()
         np.uint64(300)
+        >>> pay, region = s.input(0, [4000, 2000, 3000]), s.input(1, [1, 2, 1])
+        >>> pay.sum(where=region == 1).open()
+        np.int64(7000)
         """
         self._row("sum()")
         dtype = total(self._dtype)
-        return step("sum", (self,), (dtype.width, int(self._dtype.signed), 1), dtype, None)
+        values = masked(self, mask_of(self, where), 0)
+        return step("sum", (values,), (dtype.width, int(self._dtype.signed), 1), dtype, None)
 
-    def mean(self) -> Secret:
+    def mean(self, *, where: object = True) -> Secret:
         """Give the mean, rounded to the nearest, up from the middle. The sum does not overflow.
 
         Fixed-point numbers have a mean of their own type, and whole numbers of at most 47 bits one of
         ``fixed(64, 16)``.
 
+        Parameters
+        ----------
+        where
+            Which values count: secret bools or public ones. The mean of none is 0.
+
         Examples
         --------
         >>> s.input(0, [1.5, 2.0, 2.5, 4.0], dtype=cenote.fixed(32, 16)).mean().open()
         np.float64(2.5)
+        >>> pay, region = s.input(0, [40, 20, 30], dtype=np.int32), s.input(1, [1, 2, 1])
+        >>> pay.mean(where=region == 1).open()
+        np.float64(35.0)
         """
         length, dtype = self._row("mean()"), self._dtype
         result = dtype if dtype.kind == "fixed" else fixed(64, 16)
@@ -201,10 +222,11 @@ class Secret(Operators):
             )
         more = result.fraction - dtype.fraction
         wide = with_width(result, dtype.width + length.bit_length() + 2 + more)
-        added = step("sum", (self,), (wide.width, int(dtype.signed), 1), wide, None)
+        mask = mask_of(self, where)
+        added = step("sum", (masked(self, mask, 0),), (wide.width, int(dtype.signed), 1), wide, None)
         doubled = step("shl", (added,), (1 + more,), wide, None)
         own = result if wide.width > result.width else with_width(result, wide.width - 1)
-        made = quotient(doubled, constant(self._session, wide, length), own, None)
+        made = quotient(doubled, count(self, mask, wide), own, None)
         return made if own is result else step("resize", (made,), (result.width, 1), result, None)
 
     def median(self) -> Secret:
@@ -218,27 +240,52 @@ class Secret(Operators):
         length = self._row("median()")
         return self.sort()[(length - 1) // 2 : length // 2 + 1].mean()
 
-    def min(self) -> Secret:
+    def min(self, *, initial: object = None, where: object = True) -> Secret:
         """Give the least value.
+
+        Parameters
+        ----------
+        initial
+            A public number that counts too, and is the result if no value does. With ``where`` it must be given.
+        where
+            Which values count: secret bools or public ones.
 
         Examples
         --------
         >>> s.input(0, [3, 1, 2]).min().open()
         np.int64(1)
+        >>> s.input(0, [3, 1, 2]).min(initial=9, where=[False, False, True]).open()
+        np.int64(2)
         """
-        self._row("min()")
-        return step("least", (self,), (int(self._dtype.signed),), self._dtype, None)
+        return self._extreme("min", "least", initial, where)
 
-    def max(self) -> Secret:
+    def max(self, *, initial: object = None, where: object = True) -> Secret:
         """Give the greatest value.
+
+        Parameters
+        ----------
+        initial
+            A public number that counts too, and is the result if no value does. With ``where`` it must be given.
+        where
+            Which values count: secret bools or public ones.
 
         Examples
         --------
         >>> s.input(0, [3, 1, 2]).max().open()
         np.int64(3)
+        >>> s.input(0, [3, 1, 2]).max(initial=0, where=[False, False, True]).open()
+        np.int64(2)
         """
-        self._row("max()")
-        return step("greatest", (self,), (int(self._dtype.signed),), self._dtype, None)
+        return self._extreme("max", "greatest", initial, where)
+
+    def _extreme(self, name: str, of_row: str, initial: object, where: object) -> Secret:
+        self._row(f"{name}()")
+        first = None if initial is None else single(initial, self._dtype, f"the initial value of {name}")
+        if first is None and where is not True:
+            raise ValueError(f"{name} with where= has an initial value, which is the result where no value counts")
+        values = masked(self, mask_of(self, where), first or 0)
+        made = step(of_row, (values,), (int(self._dtype.signed),), self._dtype, None)
+        return made if first is None else binary(name, made, constant(self._session, self._dtype, first))
 
     def argmin(self) -> Secret:
         """Give the first place that has the least value.
@@ -273,8 +320,13 @@ class Secret(Operators):
         self._row("count_nonzero()")
         return step("count", (is_true(self),), (), INT64, None)
 
-    def any(self) -> Secret:
+    def any(self, *, where: object = True) -> Secret:
         """Give whether any value is True, or not zero.
+
+        Parameters
+        ----------
+        where
+            Which values count: secret bools or public ones.
 
         Examples
         --------
@@ -282,10 +334,16 @@ class Secret(Operators):
         np.True_
         """
         self._row("any()")
-        return step("any", (is_true(self),), (), BOOL, None)
+        mask = mask_of(self, where)
+        return step("any", (masked(is_true(self), mask, 0),), (), BOOL, None)
 
-    def all(self) -> Secret:
+    def all(self, *, where: object = True) -> Secret:
         """Give whether all values are True, or not zero.
+
+        Parameters
+        ----------
+        where
+            Which values count: secret bools or public ones.
 
         Examples
         --------
@@ -293,7 +351,8 @@ class Secret(Operators):
         np.False_
         """
         self._row("all()")
-        return step("all", (is_true(self),), (), BOOL, None)
+        mask = mask_of(self, where)
+        return step("all", (masked(is_true(self), mask, 1),), (), BOOL, None)
 
     def cumsum(self) -> Secret:
         """Give the sums up to each place, in the type of :meth:`sum`.
@@ -401,4 +460,8 @@ _METHODS = {
     ),
     "take": 2,
     "clip": 3,
+}
+_OPTIONS = {
+    **dict.fromkeys(["all", "any", "mean", "sum"], ("where",)),
+    **dict.fromkeys(["max", "min"], ("initial", "where")),
 }

@@ -149,7 +149,8 @@ class Session(Columns):
         owner
             The party whose values they are.
         values
-            An array, a list, or a single number. Between organisations only the owner gives them.
+            An array, a list, a single number, or what :func:`cenote.array` gives. Between organisations only the owner
+            gives them.
         dtype
             Their type: a dtype of numpy, ``bool``, or :func:`cenote.uint`, :func:`cenote.int_` or
             :func:`cenote.fixed`. Without it the one that numpy has for them.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -71,12 +73,30 @@ class Table:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Columns of the data that the table does not have, each with the reason."""
+        """Columns of the data that the table does not have, each with the reason.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import warnings
+        >>> with warnings.catch_warnings():
+        ...     warnings.simplefilter("ignore")
+        ...     table = cenote.table(pa.table({"id": [1, 2], "tags": [["a"], ["b", "c"]]}), party=0)
+        >>> table.left_out
+        {'tags': 'List(Utf8) has no type here'}
+        >>> table
+        <table of party 0, at most 2 rows: id i64 not null; left out: tags (List(Utf8) has no type here)>
+        """
         return dict(self._frame.left_out) if self._frame is not None else {}
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{name} {kind}" for name, kind in self._columns.items())
-        return f"<table of party {self._party}, at most {self._max_rows} rows: {columns}>"
+        missed = f"; left out: {_listed(self._missed())}" if self._missed() else ""
+        return f"<table of party {self._party}, at most {self._max_rows} rows: {columns}{missed}>"
+
+    def _missed(self) -> dict[str, str]:
+        """Give the columns that were left out and that a user sees as columns, which an index of pandas is not."""
+        return {name: why for name, why in self.left_out.items() if not _INDEX.fullmatch(name)}
 
     def _has_data(self) -> bool:
         return self._frame is not None or self._path is not None
@@ -110,7 +130,7 @@ def table(
         it, all columns are taken, with types that fit the data: a text column gets ``char(n)`` for the
         longest text, with n rounded up to a power of two so that its exact length stays private; a column
         without nulls becomes ``not null``; whole floating-point numbers become ``i64``. Columns of other types
-        are left out, see :attr:`Table.left_out`.
+        are left out with a warning, see :attr:`Table.left_out`.
     max_rows
         The most rows the table may have. It is public. Without it: exactly the rows that the data has, which
         then are public.
@@ -131,6 +151,11 @@ def table(
         A value does not fit its column. The message names column and row, and never quotes the value.
     UsageError
         The declaration is wrong.
+
+    Warns
+    -----
+    UserWarning
+        Columns of the data were left out.
 
     Examples
     --------
@@ -178,7 +203,7 @@ def table(
         max_rows = max(1, len(frame))
     elif frame is not None and len(frame) > max_rows:
         raise _cenote.BadInput(f"the table of party {party} has {len(frame)} rows, more than its max_rows, {max_rows}")
-    return Table(
+    made = Table(
         party=party,
         columns=columns,
         max_rows=max_rows,
@@ -187,9 +212,27 @@ def table(
         path=path,
         is_stated=is_stated,
     )
+    if missed := made._missed():
+        warnings.warn(
+            f"the table of party {party} lacks columns of its data: {_listed(missed)}. To have them, state "
+            "columns={…} with the types of all columns that the table shall have; otherwise drop them from the data",
+            stacklevel=2,
+        )
+    return made
 
 
 _MAX_ROWS = (1 << 32) - 1
+# How pyarrow names an index of pandas that has no name.
+_INDEX = re.compile(r"__index_level_\d+__")
+# Columns that are named where some were left out.
+_NAMED = 3
+
+
+def _listed(left_out: Mapping[str, str]) -> str:
+    """Name columns that were left out, and say why."""
+    named = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:_NAMED])
+    more = len(left_out) - _NAMED
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def declared(

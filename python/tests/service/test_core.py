@@ -310,6 +310,65 @@ def test_a_deadline_ends_each_wait(core: Core) -> None:
         core.deadline(float("nan"))
 
 
+NO_JOB = Reply(404, json.dumps({"code": "no-job", "message": "there is no such job", "advice": "list"}).encode())
+NO_JOBS = Reply(200, b'{"jobs": [], "next": null}')
+ONE_JOB = Reply(200, json.dumps({"jobs": [VIEW], "next": None}).encode())
+
+
+def test_a_job_that_is_not_there_yet_is_waited_for(core: Core) -> None:
+    job = JobCore(core, ID, 10)
+    steps, view = play(job.status(), NO_JOB, NO_JOB, Reply(200, shown()), Reply(200, shown()))
+    assert view.id == ID
+    assert [step.seconds for step in steps if isinstance(step, Sleep)] == [0.05, 0.1]
+    assert len([step for step in steps if isinstance(step, Call) and step.path == f"/api/v1/jobs/{ID}"]) == 4
+    # Once it is there, nothing is waited for any more.
+    with pytest.raises(ServiceProblem, match="no such job"):
+        play(job.status(), NO_JOB)
+    part = JobCore(core, ID[:8], 10)
+    steps, _ = play(part.status(), NO_JOBS, ONE_JOB, Reply(200, shown()))
+    assert [step.seconds for step in steps if isinstance(step, Sleep)] == [0.05]
+    assert part.name == ID
+
+
+def test_a_wait_for_a_job_that_does_not_come_is_over_in_time(core: Core) -> None:
+    clock = core.clock
+    assert isinstance(clock, Clock)
+    late = rf"there is not yet a job {ID[:8]} \(the service at http://here\)"
+    for timeout, waited in ((0, None), (10, 0)):
+        job = JobCore(core, ID[:8], timeout)
+        steps = job.status() if waited is None else job.wait(waited, None)
+        with pytest.raises(WaitTimeout, match=late):
+            play(steps, NO_JOBS)
+    pauses: list[float] = []
+
+    def wait() -> None:
+        steps = JobCore(core, ID, 60).status()
+        told: Told = None
+        while True:
+            step = steps.send(told)
+            told = NO_JOB if isinstance(step, Call) else None
+            if isinstance(step, Sleep):
+                pauses.append(step.seconds)
+                clock.now += step.seconds
+
+    with pytest.raises(WaitTimeout, match=ID):
+        wait()
+    assert 58 < sum(pauses) < 60
+    assert max(pauses) == 1
+    # A service that says nothing is waited for as long, and a moment longer.
+    steps = JobCore(core, ID, 0.5).status()
+    call = steps.send(None)
+    assert isinstance(call, Call)
+    assert call.deadline == pytest.approx(clock.now + 1, abs=0.1)
+    clock.now += 1
+    with pytest.raises(WaitTimeout, match=rf"there is not yet a job {ID} \(the service at http://here\)"):
+        steps.send(Lost("silent"))
+    with pytest.raises(ServiceProblem, match="too much"):
+        play(JobCore(core, ID, 10).status(), Reply(503, b'{"code": "busy", "message": "too much", "advice": "a"}'))
+    with pytest.raises(UsageError, match="a timeout is a number of seconds"):
+        JobCore(core, ID, -1)
+
+
 def test_missed_events_are_told_of(core: Core) -> None:
     hearing = core.hear(None, None)
     assert isinstance(hearing.send(None), Open)

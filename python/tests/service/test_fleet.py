@@ -24,7 +24,6 @@ from cenote.service import (
     Event,
     JobStopped,
     Service,
-    ServiceProblem,
     ServiceRefused,
     Unanswered,
     WaitTimeout,
@@ -71,16 +70,7 @@ def services(fleet: Fleet) -> Iterator[list[Service]]:
 
 def arrived(service: Service, job: str) -> None:
     """Wait until a proposal has come to another party."""
-    end = time.monotonic() + 10
-    while True:
-        try:
-            service.job(job).status()
-        except ServiceProblem as error:
-            if error.code != "no-job" or time.monotonic() > end:
-                raise
-            time.sleep(0.02)
-        else:
-            return
+    service.job(job, timeout=10).status()
 
 
 def test_what_there_is(services: list[Service]) -> None:
@@ -270,7 +260,13 @@ def test_problems_are_exceptions_with_their_fields(services: list[Service], flee
     assert nothing.value.code == "no-kept"
     with pytest.raises(UsageError, match="none of the last"):
         anna.job("ffffffff").status()
+    for name in ("ffffffff", "ab" * 16):
+        begun = time.monotonic()
+        with pytest.raises(WaitTimeout, match=rf"there is not yet a job {name} \(the service at {anna.url}\)"):
+            anna.job(name, timeout=0.2).decline()
+        assert 0.15 < time.monotonic() - begun < 2
     job = anna.propose(JOB)
+    assert anna.job(job.id, timeout=0).status().id == job.id
     with pytest.raises(ServiceRefused) as other:
         job.approve(data={"people": pa.table(PEOPLE)}, proposal="00" * 32)
     assert other.value.code == "other-proposal"
@@ -360,12 +356,6 @@ def test_every_connection_must_show_the_key(fleet: Fleet) -> None:
 
 
 def test_the_same_for_asyncio(fleet: Fleet) -> None:
-    async def there(service: aio.Service, job: str) -> None:
-        end = time.monotonic() + 10
-        while job not in [view.id for view in await service.jobs()]:
-            assert time.monotonic() < end
-            await asyncio.sleep(0.02)
-
     async def proposed(events: aio.Events) -> Event:
         async for event in events:
             if event.state == "proposed":
@@ -382,10 +372,8 @@ def test_the_same_for_asyncio(fleet: Fleet) -> None:
             assert (about.party, [peer.party for peer in peers], len(stock), kept) == (0, [0, 1], 1, [])
             job = await anna.propose(JOB, data={"people": pa.table(PEOPLE)})
             waiting = asyncio.ensure_future(job.wait(30))
-            await there(bert, job.id)
-            await bert.job(job.id).approve(data={"loans": pl.DataFrame(LOANS)})
-            await there(cleo, job.id)
-            await cleo.job(job.id).approve()
+            await bert.job(job.id, timeout=10).approve(data={"loans": pl.DataFrame(LOANS)})
+            await cleo.job(job.id[:8], timeout=10).approve()
             assert (await waiting).state == "done"
             answer = await job.result()
             assert isinstance(answer, Answer)
@@ -400,8 +388,7 @@ def test_the_same_for_asyncio(fleet: Fleet) -> None:
             cancelled.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await cancelled
-            await there(bert, job.id)
-            await bert.job(job.id[:8]).decline("no")
+            await bert.job(job.id[:8], timeout=10).decline("no")
             with pytest.raises(JobStopped):
                 await job.wait(30)
             async with anna.events(30) as events:
@@ -414,6 +401,8 @@ def test_the_same_for_asyncio(fleet: Fleet) -> None:
             assert (await other.cancel()).state == "cancelled"
             with pytest.raises(ServiceRefused, match="list the jobs"):
                 await anna.job("ab" * 16).show()
+            with pytest.raises(WaitTimeout, match=f"not yet a job {'ab' * 16} \\(the service at {anna.url}\\)"):
+                await anna.job("ab" * 16, timeout=0.2).show()
 
     asyncio.run(flow())
 

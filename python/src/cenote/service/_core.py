@@ -50,6 +50,8 @@ _PAGE, _LISTED = 200, 100_000
 _PAUSE, _LONGEST_PAUSE, _HELD = 0.1, 5.0, 5.0
 # Seconds after which nobody waits: three years.
 _FOREVER = 1e8
+# How long to wait before it is asked again whether a job is there: at first, and at most; and for its answer, at least.
+_SOON, _LATER, _ANSWER = 0.05, 1.0, 1.0
 # Bytes of a file of a job, at most.
 _FILE = 256 << 20
 
@@ -188,7 +190,9 @@ class Core:
         """Delete a kept value."""
         yield from self.ask("DELETE", f"/kept/{quote(of, safe='')}/{quote(name, safe='')}")
 
-    def jobs(self, state: str | None, limit: int, before: int | None) -> Steps[list[JobView]]:
+    def jobs(
+        self, state: str | None, limit: int, before: int | None, deadline: float | None = None
+    ) -> Steps[list[JobView]]:
         """Give jobs, the newest first."""
         if state is not None and state not in STATES:
             raise UsageError(f"jobs have no state {state!r}; they have {', '.join(sorted(STATES))}")
@@ -198,7 +202,9 @@ class Core:
         while True:
             asked: dict[str, object] = {"limit": min(limit - len(found), _PAGE), "state": state, "before": before}
             page = yield from self.one(
-                JobPage, "/jobs?" + urlencode({name: value for name, value in asked.items() if value is not None})
+                JobPage,
+                "/jobs?" + urlencode({name: value for name, value in asked.items() if value is not None}),
+                deadline,
             )
             found += page.jobs[: limit - len(found)]
             if page.next is None or not page.jobs or len(found) >= limit or page.next == before:
@@ -315,32 +321,67 @@ def _events_in(parser: Parser, chunk: bytes) -> list[Event]:
 class JobCore:
     """The calls of one job. It remembers which proposal was seen, and under which word its result is fetched."""
 
-    def __init__(self, core: Core, job: str | JobView) -> None:
+    def __init__(self, core: Core, job: str | JobView, timeout: float | None = None) -> None:
         name = job.id if isinstance(job, JobView) else job
         if not isinstance(name, str) or re.fullmatch("[0-9a-f]{8,32}", name) is None:
             raise UsageError("a job is named by 32 of the digits 0-9 and a-f, or by the first 8 or more of them")
         self.core = core
         self.name = name
         self.proposal = job.proposal if isinstance(job, JobView) else None
+        # How long its first call waits until it is there; None if it does not.
+        self._timeout = timeout
+        core.deadline(timeout)
         self._key: str | None = None
         self._result: Result | None = None
 
-    def whole(self) -> Steps[str]:
-        """Give the whole name: that of the one job, among the last 200, that begins so."""
-        if len(self.name) < 32:
-            found = [
-                view.id for view in (yield from self.core.jobs(None, _PAGE, None)) if view.id.startswith(self.name)
-            ]
-            if not found:
-                raise UsageError(f"none of the last {_PAGE} jobs begins with {self.name}; give its whole name")
-            if len(found) > 1:
-                raise UsageError(f"several jobs begin with {self.name}; give more of the name")
-            self.name = found[0]
+    def whole(self, deadline: float | None = None) -> Steps[str]:
+        """Give the whole name, once the job is there if that is waited for."""
+        if self._timeout is not None:
+            yield from self._arrive(self._timeout, deadline)
+            self._timeout = None
+        elif len(self.name) < 32 and not (yield from self._found()):
+            raise UsageError(f"none of the last {_PAGE} jobs begins with {self.name}; give its whole name")
         return self.name
+
+    def _found(self, deadline: float | None = None) -> Steps[bool]:
+        """Look for the one job, among the last 200, that begins so."""
+        listed = yield from self.core.jobs(None, _PAGE, None, deadline)
+        found = [view.id for view in listed if view.id.startswith(self.name)]
+        if len(found) > 1:
+            raise UsageError(f"several jobs begin with {self.name}; give more of the name")
+        self.name = found[0] if found else self.name
+        return bool(found)
+
+    def _arrive(self, timeout: float, deadline: float | None) -> Steps[None]:
+        """Wait until it is there."""
+        ends = [end for end in (self.core.deadline(timeout), deadline) if end is not None]
+        end = min(ends, default=None)
+        pause = _SOON
+        while not (yield from self._is_there(end)):
+            left = None if end is None else end - self.core.clock()
+            if left is not None and left <= 0:
+                raise self.core._too_late(f"a job {self.name}")
+            yield Sleep(pause if left is None else min(pause, left))
+            pause = min(2 * pause, _LATER)
+
+    def _is_there(self, end: float | None) -> Steps[bool]:
+        """Ask whether it is there. An answer has some time also where the wait is over with it."""
+        deadline = None if end is None else max(end, self.core.clock() + _ANSWER)
+        try:
+            if len(self.name) < 32:
+                return (yield from self._found(deadline))
+            yield from self.core.get(f"/jobs/{self.name}", deadline)
+        except _errors.ServiceProblem as error:
+            if error.code != "no-job":
+                raise
+            return False
+        except _errors.WaitTimeout:
+            return False
+        return True
 
     def show(self, deadline: float | None = None) -> Steps[JobDetail]:
         """Give all of it."""
-        name = yield from self.whole()
+        name = yield from self.whole(deadline)
         detail = yield from self.core.one(JobDetail, f"/jobs/{name}", deadline)
         self.proposal = detail.job.proposal
         return detail
@@ -423,13 +464,13 @@ class JobCore:
     def hear(self, timeout: float | None) -> Hearing:
         """Give its events until it has ended."""
         deadline = self.core.deadline(timeout)
-        yield from self.whole()
+        yield from self.whole(deadline)
         yield from self.core.hear(self.name, deadline)
 
     def wait(self, timeout: float | None, hear: Hear | None) -> Steps[JobView]:
         """Wait until it has ended, and tell how far it is."""
         deadline = self.core.deadline(timeout)
-        name = yield from self.whole()
+        name = yield from self.whole(deadline)
         hearing = self.core.hear(name, deadline)
         told: Told = None
         while True:

@@ -423,9 +423,21 @@ class Service:
         """
         return self._run(self._core.jobs(state, limit, before))
 
-    def job(self, job: str | JobView, /) -> Job:
-        """Give a job by its name, by its first 8 digits or more, or as :meth:`jobs` lists it. It asks nothing."""
-        return Job(self, JobCore(self._core, job))
+    def job(self, job: str | JobView, /, *, timeout: float | None = None) -> Job:
+        """Give a job. It asks nothing. If its calls wait for it in vain, they raise WaitTimeout.
+
+        Parameters
+        ----------
+        job
+            Its name, the first 8 digits or more, or what :meth:`jobs` lists.
+        timeout
+            Seconds that its calls wait until it is there, since a proposal of another party arrives a moment later.
+
+        Examples
+        --------
+        >>> service.job("5f1c…", timeout=10).approve(data={"loans": df})  # doctest: +SKIP
+        """
+        return Job(self, JobCore(self._core, job, timeout))
 
     def propose(
         self,

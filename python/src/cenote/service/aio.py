@@ -342,9 +342,14 @@ class Service:
         """Give jobs, the newest first: see :meth:`cenote.service.Service.jobs`."""
         return await self._run(self._core.jobs(state, limit, before))
 
-    def job(self, job: str | JobView, /) -> Job:
-        """Give a job by its name, by its first 8 digits or more, or as :meth:`jobs` lists it. It asks nothing."""
-        return Job(self, JobCore(self._core, job))
+    def job(self, job: str | JobView, /, *, timeout: float | None = None) -> Job:
+        """Give a job, and ask nothing: see :meth:`cenote.service.Service.job`.
+
+        Examples
+        --------
+        >>> await service.job("5f1c…", timeout=10).approve(data={"loans": df})  # doctest: +SKIP
+        """
+        return Job(self, JobCore(self._core, job, timeout))
 
     async def propose(
         self,
