@@ -86,7 +86,7 @@ pub use cenote_session::Parties;
 pub use cenote_session::memory::{
     avoid_huge_pages, count_with as count_memory_with, set_limit as set_memory_limit,
 };
-pub use cenote_three::{Three, ViewCheck};
+pub use cenote_three::{Method, Three, Verification, ViewCheck};
 pub use error::{Error, Failure, Failures, Kind, Result};
 pub use job::Job;
 pub use link::Link;

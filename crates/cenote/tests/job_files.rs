@@ -46,7 +46,7 @@ fn a_job_says_everything_that_the_parties_agree_on() {
     let (folder, job) = load(GOOD);
     let job = job.unwrap();
     let settings = Three {
-        variant: Some(Variant::Baseline),
+        variant: Some(Variant::Baseline.into()),
         view_check: ViewCheck::Sha256,
         security: 50,
         workers: 1,

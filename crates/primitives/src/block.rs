@@ -101,6 +101,16 @@ pub fn as_bytes_mut<T: Pod>(blocks: &mut [T]) -> &mut [u8] {
     bytemuck::cast_slice_mut(blocks)
 }
 
+/// Four blocks of 128 bits for each of 512, without copying.
+pub fn as_quarters(blocks: &[Block512]) -> &[Block] {
+    bytemuck::cast_slice(blocks)
+}
+
+/// Four blocks of 128 bits for each of 512, writable, without copying.
+pub fn as_quarters_mut(blocks: &mut [Block512]) -> &mut [Block] {
+    bytemuck::cast_slice_mut(blocks)
+}
+
 /// The 64-bit words of `blocks`, without copying.
 pub fn as_words(blocks: &[Block512]) -> &[u64] {
     bytemuck::cast_slice(blocks)

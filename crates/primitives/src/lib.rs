@@ -32,7 +32,10 @@ pub mod sumcheck;
 
 pub use arrange::{LaneRun, Rows, arrange_rows, copy_bits};
 pub use bit_matrix::BitMatrix;
-pub use block::{BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_words, as_words_mut};
+pub use block::{
+    BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_quarters, as_quarters_mut, as_words,
+    as_words_mut,
+};
 pub use coins::Coins;
 pub use cpu::Simd;
 pub use mac::PolyMac;

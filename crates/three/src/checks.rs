@@ -17,4 +17,10 @@ cenote_session::checks! {
     KEPT_SHARE = 6, "kept value";
     /// Rows that were moved are not those that were there before.
     SHUFFLE = 7, "shuffled rows";
+    /// A proof that products are right does not hold (Boyle et al., ASIACRYPT 2020).
+    PROOF = 8, "proof";
+    /// Parties heard different messages of a proof.
+    PROOF_TRANSCRIPT = 9, "proof transcript";
+    /// A prover has other operands of gates than a verifier.
+    PROOF_OPERANDS = 10, "proof operands";
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
 use cenote_params::computational::{self, ThreeUse};
-use cenote_params::three::Parameters;
 use cenote_primitives::{BLOCK_BITS, BitMatrix, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Piece, Result, WireVector, check_arrange,
@@ -21,7 +20,7 @@ use crate::online::evaluator::{Evaluator, groups, groups_of_a_wave, most_lanes, 
 use crate::online::shuffle::Shuffler;
 use crate::online::worker::{Worker, groups_of, more_telling, run_groups, verify};
 use crate::online::{input, kept, output};
-use crate::settings::{Config, Links, ViewCheck, worker_bytes};
+use crate::settings::{Config, Links, Method, ViewCheck, worker_bytes};
 use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
 use crate::store::{Online, Store, settings};
@@ -34,7 +33,7 @@ use crate::{Ring, steps};
 /// Dropping it without [`Engine::finish`] leaves the peers to find out by themselves.
 pub struct ThreeEngine {
     me: PartyId,
-    parameters: Parameters,
+    method: Method,
     /// The first also exchanges inputs and outputs.
     workers: Vec<Worker>,
     inputs: Counter,
@@ -83,7 +82,7 @@ impl ThreeEngine {
         let mut terms = config.terms(links.len());
         terms.push(("session".into(), config.session.clone()));
         let Config {
-            parameters,
+            method,
             view_check,
             session,
             mut entropy,
@@ -95,13 +94,14 @@ impl ThreeEngine {
         } = config;
         check_links(me, &links)?;
         lag.check()?;
-        check_batch(&parameters)?;
-        let mut online = match folder {
-            Some(folder) => Some(
-                Online::open(me, folder, &settings(&parameters, view_check))
+        check_batch(&method)?;
+        let mut online = match (folder, &method) {
+            (Some(folder), Method::Triples(parameters)) => Some(
+                Online::open(me, folder, &settings(parameters, view_check))
                     .inspect_err(|error| abort_all(&mut links, error))?,
             ),
-            None => None,
+            // Proofs take nothing that could be in stock.
+            _ => None,
         };
         if online.is_some() {
             terms.push(("triples".into(), "from stock, version 3".into()));
@@ -122,7 +122,7 @@ impl ThreeEngine {
         let workers_at_start = links.len() as u8;
         let crew = Crew {
             me,
-            parameters: &parameters,
+            method: &method,
             view_check,
             secrets: &secrets,
             lag,
@@ -139,12 +139,11 @@ impl ThreeEngine {
             .collect::<Result<_>>()?;
         let waiting = if online.is_some() { 1 } else { ahead };
         let mut ledger = Ledger::default();
-        ledger.costs.memory_bytes =
-            worker_bytes(&parameters, waiting, lag).saturating_mul(workers.len() as u64);
+        ledger.costs.memory_bytes = worker_bytes(&method, waiting, lag).saturating_mul(workers.len() as u64);
         ledger.costs.add_phase("set-up", start.elapsed());
         Ok(Self {
             me,
-            parameters,
+            method,
             workers,
             inputs: Counter::new(Purpose::Input, 0),
             shuffler,
@@ -176,9 +175,9 @@ impl ThreeEngine {
         self.lag
     }
 
-    /// The session's cut-and-choose parameters.
-    pub fn parameters(&self) -> &Parameters {
-        &self.parameters
+    /// How the session checks products.
+    pub fn method(&self) -> &Method {
+        &self.method
     }
 
     /// Verifies everything that was computed and moved so far.
@@ -196,13 +195,13 @@ impl ThreeEngine {
     /// What went wrong in making them, or [`Error::BadInput`] if they would not fit.
     pub fn fill_stock(&mut self) -> Result<()> {
         self.call("fill stock", |this| {
-            this.workers.iter().try_for_each(|worker| worker.stock.fill())
+            this.workers.iter().try_for_each(|worker| worker.checker.fill())
         })
     }
 }
 
-fn check_batch(parameters: &Parameters) -> Result<()> {
-    match parameters.n() {
+fn check_batch(method: &Method) -> Result<()> {
+    match method.n() {
         0..=0xffff_ffff => Ok(()),
         more => Err(Error::BadInput(format!(
             "a batch has at most 2^32 - 1 blocks, not {more}"
@@ -218,23 +217,24 @@ impl Guarded for ThreeEngine {
     }
 
     fn check_others(&self) -> Result<()> {
-        self.workers.iter().try_for_each(|worker| worker.stock.check())
+        self.workers.iter().try_for_each(|worker| worker.checker.check())
     }
 
     fn abort(&mut self, error: Error) -> Error {
-        let error = self.workers[0].stock.explain(error);
+        let error = self.workers[0].checker.explain(error);
         // What a generator meets from here on is not told, here or to the peers, so that no echo of the last word is.
-        self.workers.iter().for_each(|worker| worker.stock.end());
+        self.workers.iter().for_each(|worker| worker.checker.end());
         // A worker may know the cause of what another one met.
-        let failures = self.workers.iter().filter_map(|worker| worker.stock.failure());
+        let failures = self.workers.iter().filter_map(|worker| worker.checker.failure());
         let error = more_telling(failures, error);
         let code = error.reason().code();
         self.workers
             .iter_mut()
             .for_each(|worker| worker.evaluator.ring.abort(code));
         for worker in &mut self.workers {
-            worker.stock.stop(Some(code));
+            worker.checker.stop(Some(code));
             worker.evaluator.wipe();
+            worker.checker.wipe();
         }
         self.shuffler.wipe();
         error
@@ -264,14 +264,14 @@ impl Engine for ThreeEngine {
         self.call("prepare", |this| {
             let count = this.workers.len();
             let groups = groups(plan, lanes, count);
-            let Some(online) = &mut this.online else {
+            let (Some(online), Method::Triples(parameters)) = (&mut this.online, &this.method) else {
                 for (index, worker) in this.workers.iter_mut().enumerate() {
                     worker.prepare(plan, groups_of(&groups, index, count));
                 }
                 return Ok(());
             };
             let foresee = |(index, worker): (usize, &mut Worker)| {
-                worker.foresee(&this.parameters, plan, groups_of(&groups, index, count))
+                worker.foresee(parameters, plan, groups_of(&groups, index, count))
             };
             let totals: Vec<u64> = this.workers.iter_mut().enumerate().map(foresee).collect();
             online.foresee(&this.workers, &totals)
@@ -284,7 +284,7 @@ impl Engine for ThreeEngine {
             let blocks = (count / BLOCK_BITS as u64).div_ceil(this.workers.len() as u64);
             this.workers
                 .iter()
-                .for_each(|worker| worker.prepare_blocks(blocks));
+                .for_each(|worker| worker.checker.prepare(blocks));
             Ok(())
         })
     }
@@ -326,9 +326,9 @@ impl Engine for ThreeEngine {
             let lanes = inputs.first().map_or(0, |(wires, _)| wires.lanes());
             let count = this.workers.len();
             let groups = groups(plan, lanes, count);
-            if let Some(online) = &mut this.online {
+            if let (Some(online), Method::Triples(parameters)) = (&mut this.online, &this.method) {
                 let need = |(index, worker): (usize, &Worker)| {
-                    worker.need(&this.parameters, plan, groups_of(&groups, index, count))
+                    worker.need(parameters, plan, groups_of(&groups, index, count))
                 };
                 let totals: Vec<u64> = this.workers.iter().enumerate().map(need).collect();
                 online.secure(&mut this.workers, &totals)?;
@@ -418,35 +418,47 @@ impl Engine for ThreeEngine {
     fn finish(&mut self) -> Result<()> {
         self.call("verify", Self::verify)?;
         self.finish_after("finish", |this| {
-            this.workers.iter().for_each(|worker| worker.stock.end());
+            this.workers.iter().for_each(|worker| worker.checker.end());
             farewell(&mut this.workers[0].evaluator.ring)?;
             this.online = None;
-            this.workers.iter_mut().for_each(|worker| worker.stock.stop(None));
+            this.workers
+                .iter_mut()
+                .for_each(|worker| worker.checker.stop(None));
             Ok(())
         })
     }
 
     fn error_bound(&self) -> f64 {
         let tables = self.shuffler.error() + self.digester.error();
-        (self.parameters.error() + tables).log2()
+        (self.method.error() + tables).log2()
     }
 
     fn computational_bits(&self) -> f64 {
         let workers = f64::from(self.workers_at_start);
-        // A triple for each gate, and those that wait.
         let gates = self.ledger.costs.and_gates as f64 / BLOCK_BITS as f64;
-        let waiting = workers * (self.waiting + 2) as f64 * self.parameters.n() as f64;
-        let n = self.parameters.n() as f64;
-        // Two factors and a summand of zero for each triple that is multiplied, and a summand for the gate.
-        let each = 3.0 * self.parameters.blocks_per_batch() as f64 / n + 1.0;
-        let blocks_of_512 = each * (gates + waiting);
+        let blocks_of_512 = match &self.method {
+            Method::Triples(parameters) => {
+                let n = parameters.n() as f64;
+                // A triple for each gate, and those that wait.
+                let waiting = workers * (self.waiting + 2) as f64 * n;
+                // Two factors and a summand of zero for each triple that is multiplied, and a summand for the gate.
+                let each = 3.0 * parameters.blocks_per_batch() as f64 / n + 1.0;
+                each * (gates + waiting)
+            }
+            // A summand for each gate, and much less for the proofs.
+            Method::Proofs(_) => 2.0 * gates,
+        };
         let session = ThreeUse {
             workers,
             orders: self.shuffler.orders() as f64,
             blocks: 4.0 * (blocks_of_512 + (self.shuffler.blocks() + self.digester.blocks()) as f64),
             hashed_views: self.view_check == ViewCheck::Sha256,
         };
-        computational::three(&session).bits
+        let bits = computational::three(&session).bits;
+        match &self.method {
+            Method::Triples(_) => bits,
+            Method::Proofs(proofs) => bits.min(proofs.challenge_bits()),
+        }
     }
 
     fn costs(&self) -> Costs {
@@ -457,7 +469,7 @@ impl Engine for ThreeEngine {
         let stocks: Vec<_> = self
             .workers
             .iter()
-            .filter_map(|worker| worker.stock.costs())
+            .filter_map(|worker| worker.checker.costs())
             .collect();
         let evaluators = self.workers.iter().map(|worker| worker.evaluator.ring.meter());
         costs.traffic = stocks
@@ -470,7 +482,11 @@ impl Engine for ThreeEngine {
         costs.rounds = self.rounds + rounds.unwrap_or(0);
         if !stocks.is_empty() {
             let busy = stocks.iter().map(|(_, busy)| *busy).sum::<Duration>();
-            costs.add_phase("generate (in the background)", busy);
+            let what = match self.method {
+                Method::Triples(_) => "generate (in the background)",
+                Method::Proofs(_) => "prove (in the background)",
+            };
+            costs.add_phase(what, busy);
         }
         costs
     }

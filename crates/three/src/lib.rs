@@ -17,11 +17,13 @@
 //! | `view` | view comparison, by MAC or hash | S&P 2017, Section III-D |
 //! | `triple_check` | one triple checked with another | Furukawa et al., Protocol 2.24 |
 //! | `offline` | triples by cut and choose | S&P 2017, Protocols A.1 and 3.1 |
+//! | `background` | threads beside the evaluators' | |
 //! | `last_word` | what a party tells its peers when it stops | |
 //! | `material::settlement` | which batches may be used | |
 //! | `material::stock` | hand-over of checked triples from the generator's thread | S&P 2017, Figure 5 |
 //! | `material::tally` | how many batches a circuit will need | |
 //! | `material::supply` | which triple checks which gate: the variants | S&P 2017, Sections III-A to III-C |
+//! | `proofs` | one bit an AND, proved by sumcheck | Boneh et al., CRYPTO 2019; Boyle et al., CCS 2019 |
 //! | [`store`] | checked triples on disk, made in an offline phase | S&P 2017, Section IV |
 //! | `online::evaluator` | AND layer by AND layer | S&P 2017, Protocol A.2 |
 //! | `online::verify`, `online::gate_log` | checking every gate before anything is opened | S&P 2017, Protocols A.2 and 3.9 |
@@ -33,6 +35,7 @@
 //! A session aborts when a check fails, and returns verified outputs only.
 #![forbid(unsafe_code)]
 
+mod background;
 pub mod checks;
 mod coin;
 mod crew;
@@ -41,6 +44,7 @@ mod last_word;
 mod material;
 mod offline;
 mod online;
+mod proofs;
 mod protocol;
 mod ring;
 mod settings;
@@ -55,5 +59,5 @@ pub use engine::ThreeEngine;
 pub use material::tally::batches_needed;
 pub use protocol::Three;
 pub use ring::Ring;
-pub use settings::{Config, Lag, Links, ViewCheck};
+pub use settings::{Config, Lag, Links, Method, Verification, ViewCheck};
 pub use wires::ThreeWires;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use cenote_circuit::Plan;
 use cenote_net::PartyId;
-use cenote_params::three::{Parameters, Variant, Workload, search};
+use cenote_params::three::{Parameters, Proofs, Variant, Workload, search};
 use cenote_primitives::BLOCK_BITS;
 use cenote_protocol::{Amount, Facts, Made, MaterialSource, Order, Protocol, Setting};
 use cenote_session::{Check, Connections, Demand, Moves, Result, Run, Terms, Topology};
@@ -12,7 +12,7 @@ use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::online::shuffle::MOST_PENDING;
-use crate::settings::worker_bytes;
+use crate::settings::{Method, Verification, worker_bytes};
 use crate::store::{MAX_BATCHES, OfflineReport, Store, StoredEpoch, fill, settings};
 use crate::triple_check::WINDOW;
 use crate::wires::spare;
@@ -21,10 +21,10 @@ use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 /// Settings of the three-party protocol, the same at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Three {
-    /// How AND gates are verified with triples; if nothing is said, on demand, except for jobs that are so small that less is
+    /// How AND gates are verified; if nothing is said, with triples on demand, except for jobs that are so small that less is
     /// sent for the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub variant: Option<Variant>,
+    pub variant: Option<Verification>,
     /// By what two parties compare what each has sent and received: a MAC or a hash.
     #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
     pub view_check: ViewCheck,
@@ -51,8 +51,8 @@ impl Three {
     ///
     /// # Errors
     /// The names there are.
-    pub fn variant(name: &str) -> std::result::Result<Variant, String> {
-        Setting::Text(name).named(variant, &variants())
+    pub fn variant(name: &str) -> std::result::Result<Verification, String> {
+        name.parse()
     }
 
     /// Blocks of AND gates: a level of a circuit fills whole words, words are packed into blocks. The engine may take a few
@@ -88,10 +88,53 @@ impl Three {
         batches.saturating_add(workers - 1 + more)
     }
 
+    /// With buckets of two sizes where they are cheaper.
+    ///
+    /// On demand, every worker draws from a batch that the gates do not use up, and batches cannot be small: a job of few gates
+    /// needs less of the baseline. What is not known to be small is done on demand. Buckets of two save up to 30 % of what is
+    /// sent, but take 830 MB at the usual security, so they are for sessions of many gates.
+    fn triples(&self, demand: &Demand<'_>) -> std::result::Result<Parameters, String> {
+        let blocks = Self::and_blocks(demand);
+        let workload = Workload {
+            security: self.security,
+            blocks: Some(blocks),
+            block_bits: BLOCK_BITS as u32,
+            mixed: true,
+            ..Workload::default()
+        };
+        let limited = Workload {
+            memory_limit: Some(MEMORY.max(blocks.saturating_mul(MEMORY_OF_BLOCK))),
+            ..workload.clone()
+        };
+        let search = |variant| {
+            search(variant, &limited)
+                .or_else(|_| search(variant, &workload))
+                .map_err(|refusal| refusal.to_string())
+        };
+        if let Some(Verification::Triples(variant)) = self.variant {
+            return search(variant);
+        }
+        let on_demand = search(Variant::OnDemand)?;
+        if demand.unknown_ands() > 0 || demand.runs().is_empty() {
+            return Ok(on_demand);
+        }
+        let of_worker = blocks.div_ceil(self.workers.into());
+        let sent = |parameters: &Parameters| parameters.job_cost(of_worker).blocks_sent;
+        let baseline = search(Variant::Baseline)?;
+        Ok(if sent(&baseline) < sent(&on_demand) {
+            baseline
+        } else {
+            on_demand
+        })
+    }
+
     /// What an engine is started with.
-    pub fn config(&self, parameters: Parameters, session: &str) -> Config {
-        let is_large = parameters.blocks_per_batch() > (Lag::LEAST * WINDOW) as u64;
-        let mut config = Config::new(parameters, session);
+    pub fn config(&self, method: impl Into<Method>, session: &str) -> Config {
+        let mut config = Config::new(method, session);
+        let is_large = match &config.method {
+            Method::Triples(parameters) => parameters.blocks_per_batch() > (Lag::LEAST * WINDOW) as u64,
+            Method::Proofs(_) => false,
+        };
         config.view_check = self.view_check;
         (config.shuffles, config.digests) = (self.shuffles(), self.digests());
         // All messages of a small batch are in flight in any case.
@@ -110,14 +153,10 @@ const FIELD_SECURITY: u32 = 50;
 const MEMORY: u64 = 64 << 20;
 const MEMORY_OF_BLOCK: u64 = BLOCK_BITS as u64 / 16;
 
-fn variant(name: &str) -> Option<Variant> {
-    Variant::ALL.into_iter().find(|variant| variant.name() == name)
-}
-
 fn variants() -> String {
     format!(
         "the variant is one of {}",
-        Variant::ALL.map(Variant::name).join(", ")
+        Verification::ALL.map(Verification::name).join(", ")
     )
 }
 
@@ -126,7 +165,7 @@ impl Protocol for Three {
     const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
     const KEPT_ROWS: usize = 2;
     const CHECKS: &'static [Check] = checks::ALL;
-    type Prepared = Parameters;
+    type Prepared = Method;
     type Engine = ThreeEngine;
     /// With how many batches of triples.
     type Material = (Parameters, u64);
@@ -134,7 +173,7 @@ impl Protocol for Three {
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
-            "variant" => self.variant = Some(value.named(variant, &variants())?),
+            "variant" => self.variant = Some(value.named(|name| name.parse().ok(), &variants())?),
             "view_check" => {
                 let what = "the view check is one of mac, sha256";
                 self.view_check = value.named(|name| name.parse().ok(), what)?;
@@ -166,7 +205,7 @@ impl Protocol for Three {
 
     /// Not where each check takes a whole batch, since sorts check after each step.
     fn shuffles(&self) -> bool {
-        self.security <= FIELD_SECURITY && self.variant != Some(Variant::Reshuffle)
+        self.security <= FIELD_SECURITY && self.variant != Some(Variant::Reshuffle.into())
     }
 
     fn digests(&self) -> bool {
@@ -174,53 +213,21 @@ impl Protocol for Three {
     }
 
     fn variety(&self) -> String {
-        let variant = self.variant.map_or("any variant", Variant::name);
+        let variant = self.variant.map_or("any variant", Verification::name);
         format!("{variant}, views by {}", self.view_check)
     }
 
-    /// With buckets of two sizes where they are cheaper.
-    ///
-    /// On demand, every worker draws from a batch that the gates do not use up, and batches cannot be small: a job of few gates
-    /// needs less of the baseline. What is not known to be small is done on demand. Buckets of two save up to 30 % of what is
-    /// sent, but take 830 MB at the usual security, so they are for sessions of many gates.
-    fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Parameters, String> {
-        let blocks = Self::and_blocks(demand);
-        let workload = Workload {
-            security: self.security,
-            blocks: Some(blocks),
-            block_bits: BLOCK_BITS as u32,
-            mixed: true,
-            ..Workload::default()
-        };
-        let limited = Workload {
-            memory_limit: Some(MEMORY.max(blocks.saturating_mul(MEMORY_OF_BLOCK))),
-            ..workload.clone()
-        };
-        let search = |variant| {
-            search(variant, &limited)
-                .or_else(|_| search(variant, &workload))
-                .map_err(|refusal| refusal.to_string())
-        };
-        if let Some(variant) = self.variant {
-            return search(variant);
+    fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Method, String> {
+        if let Some(Verification::Proofs) = self.variant {
+            let proofs = Proofs::new(self.security).map_err(|refusal| refusal.to_string())?;
+            return Ok(proofs.into());
         }
-        let on_demand = search(Variant::OnDemand)?;
-        if demand.unknown_ands() > 0 || demand.runs().is_empty() {
-            return Ok(on_demand);
-        }
-        let of_worker = blocks.div_ceil(self.workers.into());
-        let sent = |parameters: &Parameters| parameters.job_cost(of_worker).blocks_sent;
-        let baseline = search(Variant::Baseline)?;
-        Ok(if sent(&baseline) < sent(&on_demand) {
-            baseline
-        } else {
-            on_demand
-        })
+        self.triples(demand).map(Method::Triples)
     }
 
     /// The buffers of each worker, with as many messages in flight as peers can have it measure; and as wires two components of
     /// each bit: all outputs, and of the largest run everything.
-    fn memory_bytes(&self, parameters: &Parameters, demand: &Demand<'_>, _: PartyId) -> u64 {
+    fn memory_bytes(&self, method: &Method, demand: &Demand<'_>, _: PartyId) -> u64 {
         let slots = |run: &Run<'_>| {
             let slots = run.plan.slots() + run.plan.input_wires() + run.plan.output_wires();
             (slots as u64).saturating_mul(run.lanes as u64)
@@ -233,24 +240,27 @@ impl Protocol for Three {
             .unwrap_or(0)
             .max(demand.unknown_wires());
         let wires = of_run.saturating_add(demand.output_bits());
-        worker_bytes(parameters, 1, Lag::MOST)
+        worker_bytes(method, 1, Lag::MOST)
             .saturating_mul(self.workers.into())
             .saturating_add(wires / 4)
             .saturating_add(moving_bytes(demand.moves()))
             .saturating_add((wires / 4).min(8 * spare::MOST as u64))
     }
 
-    fn traffic_bytes(&self, parameters: &Parameters, demand: &Demand<'_>) -> u64 {
-        let sent = |blocks| parameters.job_cost(blocks).blocks_sent;
+    fn traffic_bytes(&self, method: &Method, demand: &Demand<'_>) -> u64 {
         // Every worker begins with batches of its own.
-        let started = sent(1).saturating_mul(self.workers.into());
+        let started = method.bytes_sent(1).saturating_mul(self.workers.into());
         let moves = demand.moves();
         // Two messages with the rows and their tags, and one with products of tags.
         let moved = moves
             .words
             .saturating_mul(32)
             .saturating_add(moves.rows.saturating_mul(48));
-        both_ways(sent(Self::and_blocks(demand)).saturating_add(started)).saturating_add(moved)
+        let gates = method.bytes_sent(Self::and_blocks(demand));
+        gates
+            .saturating_add(started)
+            .saturating_mul(2)
+            .saturating_add(moved)
     }
 
     /// One for each level of a circuit.
@@ -259,27 +269,27 @@ impl Protocol for Three {
         demand.runs().iter().map(levels).fold(0, u64::saturating_add)
     }
 
-    fn terms(&self, parameters: &Parameters) -> Terms {
+    fn terms(&self, method: &Method) -> Terms {
         // What people choose tells more than what follows from it.
         let mut terms = vec![("security".into(), self.security.to_string())];
-        let of_engine = self.config(parameters.clone(), "").terms(self.workers.into());
+        let of_engine = self.config(method.clone(), "").terms(self.workers.into());
         terms.extend(of_engine);
         terms
     }
 
-    fn parameters(&self, parameters: &Parameters, _: &MaterialSource<'_>) -> serde_json::Value {
-        serde_json::to_value(parameters).expect("parameters are numbers and names")
+    fn parameters(&self, method: &Method, _: &MaterialSource<'_>) -> serde_json::Value {
+        serde_json::to_value(method).expect("parameters are numbers and names")
     }
 
     fn start(
         &self,
-        parameters: Parameters,
+        method: Method,
         me: PartyId,
         connections: Connections,
         session: &str,
         source: MaterialSource<'_>,
     ) -> Result<ThreeEngine> {
-        let (mut config, links) = (self.config(parameters, session), Links::of(me, connections));
+        let (mut config, links) = (self.config(method, session), Links::of(me, connections));
         config.compared = true;
         match source {
             MaterialSource::Live => ThreeEngine::start(me, links, config),
@@ -293,7 +303,12 @@ impl Protocol for Three {
         demand: &Demand<'_>,
         amount: Amount,
     ) -> std::result::Result<Order<Self::Material>, String> {
-        let parameters = self.prepare(demand)?;
+        if let Some(Verification::Proofs) = self.variant {
+            return Err(
+                "with the variant proofs sessions take nothing from stock, so none need be made".into(),
+            );
+        }
+        let parameters = self.triples(demand)?;
         let batches = match amount {
             Amount::Batches(batches) => batches,
             Amount::Circuits(_) => amount.counted(Self::NAME).map(|_| 0)?,
@@ -311,7 +326,7 @@ impl Protocol for Three {
                 gates_of_batch(&parameters)
             ));
         }
-        let mut terms = self.terms(&parameters);
+        let mut terms = self.terms(&parameters.clone().into());
         terms.push(("batches".into(), batches.to_string()));
         let traffic_bytes = both_ways(parameters.blocks_sent_per_batch().saturating_mul(batches));
         Ok(Order {
@@ -322,15 +337,14 @@ impl Protocol for Three {
     }
 
     /// Epochs serve sessions with their own parameters.
-    fn prepare_stored(
-        &self,
-        _: &Demand<'_>,
-        stocked: &Demand<'_>,
-    ) -> std::result::Result<Parameters, String> {
+    fn prepare_stored(&self, _: &Demand<'_>, stocked: &Demand<'_>) -> std::result::Result<Method, String> {
         self.prepare(stocked)
     }
 
-    fn serves(&self, parameters: &Parameters, demand: &Demand<'_>, stored: &Stored) -> Option<u64> {
+    fn serves(&self, method: &Method, demand: &Demand<'_>, stored: &Stored) -> Option<u64> {
+        let Method::Triples(parameters) = method else {
+            return None;
+        };
         let ours = |epoch: &StoredEpoch| epoch.settings == settings(parameters, self.view_check);
         let epoch = StoredEpoch::of(stored).filter(ours)?;
         let sessions = (epoch.batches.len() as u64).checked_div(self.batches_for(parameters, demand));
@@ -425,12 +439,12 @@ mod tests {
         b.output("y", &[and], BitOrder::Lsb);
         let plan = Plan::new(&b.finish());
         let three = Three::default();
-        let chosen = |three: Three, demand: Demand<'_>| three.prepare(&demand).unwrap();
+        let chosen = |three: Three, demand: Demand<'_>| three.triples(&demand).unwrap();
         for lanes in [1, 512, 100_000, 1_000_000, 50_000_000, 1_000_000_000] {
             let demand = || Demand::new().and_run(&plan, lanes, 1);
             let blocks = Three::and_blocks(&demand());
-            let of = |variant| {
-                let variant = Some(variant);
+            let of = |variant: Variant| {
+                let variant = Some(variant.into());
                 chosen(Three { variant, ..three }, demand())
             };
             let (baseline, on_demand) = (of(Variant::Baseline), of(Variant::OnDemand));
@@ -453,7 +467,7 @@ mod tests {
     /// Only sessions of many gates take much memory for triples. What cannot be had for less is had for more.
     #[test]
     fn few_gates_take_little_memory() {
-        let chosen = |three: Three, gates: u64| three.prepare(&Demand::new().and_gates(gates)).unwrap();
+        let chosen = |three: Three, gates: u64| three.triples(&Demand::new().and_gates(gates)).unwrap();
         let bytes = |parameters: &Parameters| parameters.memory_bytes(BLOCK_BITS as u32);
         for gates in [1, 1_000_000, 1 << 30, 10_000_000_000] {
             assert!(bytes(&chosen(Three::default(), gates)) < MEMORY, "{gates}");
@@ -462,7 +476,7 @@ mod tests {
         assert!(large.b() == 2 && bytes(&large) > 500_000_000);
         for variant in Variant::ALL {
             let three = Three {
-                variant: Some(variant),
+                variant: Some(variant.into()),
                 security: 128,
                 ..Three::default()
             };

@@ -4,13 +4,183 @@ use std::fmt;
 use std::str::FromStr;
 
 use cenote_net::{Channel, PartyId};
-use cenote_params::three::Parameters;
+use cenote_params::LogProb;
+use cenote_params::three::{Parameters, Proofs, Variant};
 use cenote_primitives::{BLOCK_BITS, Block512, Entropy};
 use cenote_session::{Connections, Terms};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Ring;
 use crate::material::shape::Shape;
 use crate::triple_check::window_bytes;
+
+/// How products are checked, as people choose it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Verification {
+    /// With triples that were checked by cut-and-choose, in one of the ways of Araki et al.
+    Triples(Variant),
+    /// By proofs.
+    Proofs,
+}
+
+impl Verification {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Triples(Variant::Baseline),
+        Self::Triples(Variant::CacheEfficient),
+        Self::Triples(Variant::Reshuffle),
+        Self::Triples(Variant::OnDemand),
+        Self::Proofs,
+    ];
+
+    /// The name on command lines, in files and in handshakes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Triples(variant) => variant.name(),
+            Self::Proofs => "proofs",
+        }
+    }
+}
+
+impl From<Verification> for String {
+    fn from(verification: Verification) -> Self {
+        verification.name().into()
+    }
+}
+
+impl TryFrom<String> for Verification {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        name.parse()
+    }
+}
+
+impl From<Variant> for Verification {
+    fn from(variant: Variant) -> Self {
+        Self::Triples(variant)
+    }
+}
+
+impl fmt::Display for Verification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Verification {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let all = Self::ALL;
+        all.into_iter().find(|one| one.name() == name).ok_or_else(|| {
+            let names = all.map(Self::name).join(", ");
+            format!("no variant is called \"{name}\": the variant is one of {names}")
+        })
+    }
+}
+
+/// How a session checks products, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Method {
+    /// With triples.
+    Triples(Parameters),
+    /// By proofs.
+    Proofs(Proofs),
+}
+
+impl From<Parameters> for Method {
+    fn from(parameters: Parameters) -> Self {
+        Self::Triples(parameters)
+    }
+}
+
+impl From<&Parameters> for Method {
+    fn from(parameters: &Parameters) -> Self {
+        Self::Triples(parameters.clone())
+    }
+}
+
+impl From<Proofs> for Method {
+    fn from(proofs: Proofs) -> Self {
+        Self::Proofs(proofs)
+    }
+}
+
+impl Serialize for Method {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Triples(parameters) => parameters.serialize(serializer),
+            Self::Proofs(proofs) => proofs.serialize(serializer),
+        }
+    }
+}
+
+impl Method {
+    /// What is chosen.
+    pub fn verification(&self) -> Verification {
+        match self {
+            Self::Triples(parameters) => Verification::Triples(parameters.variant()),
+            Self::Proofs(_) => Verification::Proofs,
+        }
+    }
+
+    /// The probability that a wrong product passes, over the whole life of a session.
+    pub fn error(&self) -> LogProb {
+        match self {
+            Self::Triples(parameters) => parameters.error(),
+            Self::Proofs(proofs) => proofs.error(),
+        }
+    }
+
+    /// Blocks of triples in a batch; those of gates that are proved together.
+    pub fn n(&self) -> u64 {
+        match self {
+            Self::Triples(parameters) => parameters.n(),
+            Self::Proofs(proofs) => proofs.batch(),
+        }
+    }
+
+    /// Blocks of gates that wait for their check, at most.
+    pub(crate) fn gates_logged(&self) -> u64 {
+        match self {
+            Self::Triples(parameters) => parameters.gates_logged(),
+            Self::Proofs(proofs) => proofs.batch(),
+        }
+    }
+
+    /// Bits that a party sends for each gate in a long run.
+    pub fn bits_per_and(&self) -> f64 {
+        match self {
+            Self::Triples(parameters) => parameters.bits_per_and(),
+            Self::Proofs(proofs) => proofs.bits_per_and(),
+        }
+    }
+
+    /// Bytes that a party sends for so many blocks of gates.
+    pub fn bytes_sent(&self, blocks: u64) -> u64 {
+        match self {
+            Self::Triples(parameters) => {
+                let sent = parameters.job_cost(blocks).blocks_sent;
+                sent.saturating_mul(BLOCK_BITS as u64 / 8)
+            }
+            Self::Proofs(proofs) => proofs.job_bytes(blocks, 1),
+        }
+    }
+
+    /// What parties agree on.
+    fn agreed(&self) -> String {
+        match self {
+            Self::Triples(parameters) => Shape::of(parameters).to_string(),
+            Self::Proofs(proofs) => format!(
+                "weights of {} bits, batches of {} blocks",
+                proofs.weight_bits(),
+                proofs.batch()
+            ),
+        }
+    }
+}
 
 /// How two parties compare their views (S&P 2017, Section III-D).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,8 +245,8 @@ impl Default for Lag {
 
 /// What all three parties agree on, and this party's source of randomness.
 pub struct Config {
-    /// The cut-and-choose parameters, which fix the variant and the error.
-    pub parameters: Parameters,
+    /// How products are checked, which fixes the error.
+    pub method: Method,
     /// By what two parties compare what each has sent and received: a MAC or a hash.
     pub view_check: ViewCheck,
     /// The session's name, bound into every key.
@@ -99,10 +269,10 @@ pub struct Config {
 }
 
 impl Config {
-    /// A session with these parameters, views compared by MAC, randomness from the operating system.
-    pub fn new(parameters: Parameters, session: impl Into<String>) -> Self {
+    /// A session with this method, views compared by MAC, randomness from the operating system.
+    pub fn new(method: impl Into<Method>, session: impl Into<String>) -> Self {
         Self {
-            parameters,
+            method: method.into(),
             view_check: ViewCheck::default(),
             session: session.into(),
             entropy: Entropy::os(),
@@ -118,8 +288,8 @@ impl Config {
     pub fn terms(&self, workers: usize) -> Terms {
         let mut terms = vec![
             ("three".into(), "version 3".into()),
-            ("variant".into(), self.parameters.variant().to_string()),
-            ("parameters".into(), Shape::of(&self.parameters).to_string()),
+            ("variant".into(), self.method.verification().to_string()),
+            ("parameters".into(), self.method.agreed()),
             ("view check".into(), self.view_check.to_string()),
             ("workers".into(), workers.to_string()),
             ("ahead".into(), self.ahead.to_string()),
@@ -159,7 +329,11 @@ impl Links {
 
 /// The most bytes of a worker's buffers if `waiting` batches may wait for its evaluator and `lag` messages are in flight. The
 /// bound of the parameters allows for one batch that waits, and leaves out the buffers of the first few messages.
-pub(crate) fn worker_bytes(parameters: &Parameters, waiting: usize, lag: usize) -> u64 {
+pub(crate) fn worker_bytes(method: &Method, waiting: usize, lag: usize) -> u64 {
+    let parameters = match method {
+        Method::Triples(parameters) => parameters,
+        Method::Proofs(proofs) => return proofs.memory_bytes(),
+    };
     let n = usize::try_from(parameters.n()).expect("parameters fit this machine's memory");
     let batch = (2 * n * size_of::<Block512>()) as u64;
     let windows = 2 * lag.saturating_sub(Lag::LEAST) * window_bytes(n);

@@ -69,6 +69,23 @@ steps! {
 }
 
 steps! {
+    /// Every step that only sessions with proofs have.
+    PROVED;
+    /// The masked values of a proof's first message, to the previous party.
+    PROOF_GRID = 0x320, "prove gates";
+    /// Their digest, to the next party.
+    PROOF_DIGEST = 0x321, "digest a proof";
+    /// The word on the challenge that all proofs have in common, to both others.
+    PROOF_CHALLENGE = 0x322, "agree on a challenge";
+    /// The masked values of a proof's later steps, to the previous party.
+    PROOF_TAIL = 0x323, "finish a proof";
+    /// Their digests, to the next party.
+    PROOF_DIGESTS = 0x324, "digest the end of a proof";
+    /// What a verifier found, to the other verifier.
+    PROOF_OPENING = 0x325, "verify a proof";
+}
+
+steps! {
     /// Every step that only sessions with measured links have.
     MEASURED;
     /// A word whose time on the way is measured, to both others.

@@ -206,7 +206,7 @@ fn pings_are_checked() {
             (hit.contains(&message.step) && message.occurrence == 2 && message.wire.to == 1)
                 .then(|| spoilt(message, truncate))
         });
-        let mut session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 3).with_spy(0, &spy);
+        let mut session = Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 3).with_spy(0, &spy);
         session.change = Some(|config| config.lag = Lag::Measured);
         let results = session.run(|_| Ok(()));
         for party in [1, 2] {
@@ -247,7 +247,7 @@ fn memory_counts_what_waits_and_what_is_in_flight() {
     let window = parameters.n() * (6 * block + 16);
     assert_eq!(bound(1, 12), least + 2 * 10 * window);
     // What is said before the peers are met holds whatever their answers have this party measure.
-    let stated = Three::default().memory_bytes(&parameters, &Demand::new(), PartyId(0));
+    let stated = Three::default().memory_bytes(&parameters.clone().into(), &Demand::new(), PartyId(0));
     assert_eq!(stated, bound(1, Lag::MOST));
 }
 

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use cenote_circuit::{BitOrder, Builder, Circuit, Plan};
 use cenote_net::PartyId;
-use cenote_params::three::{Parameters, Variant};
+use cenote_params::three::Variant;
 use cenote_primitives::{BLOCK_BITS, BitMatrix};
 use cenote_session::{Costs, Demand, Engine, Parties, WireVector};
-use cenote_three::{Config, Lag, Links, Three, ThreeEngine};
+use cenote_three::{Config, Lag, Links, Method, Three, ThreeEngine};
 
 use super::Settings;
 use crate::sample;
@@ -84,7 +84,7 @@ pub(crate) struct Pending {
 /// One party.
 pub(crate) struct Driver {
     pub(crate) engine: ThreeEngine,
-    pub(crate) parameters: Parameters,
+    method: Method,
     workers: u64,
     /// One AND gate, for asking for triples by number.
     unit: Plan,
@@ -99,8 +99,8 @@ pub(crate) struct Driver {
 impl Driver {
     /// Starts a session in which up to `ahead` batches per worker wait in stock.
     pub(crate) fn start(me: PartyId, links: Vec<Links>, settings: &Settings, ahead: u64) -> Result<Self> {
-        let parameters = settings.parameters()?;
-        let mut config = Config::new(parameters.clone(), "cenote bench");
+        let method = settings.method()?;
+        let mut config = Config::new(method.clone(), "cenote bench");
         config.view_check = settings.protocol.view_check;
         config.lag = Lag::Measured;
         config.ahead = usize::try_from(ahead).unwrap_or(usize::MAX);
@@ -113,7 +113,7 @@ impl Driver {
         b.output("xy", &[product], BitOrder::Lsb);
         Ok(Self {
             engine,
-            parameters,
+            method,
             workers,
             unit: Plan::new(&b.finish()),
             used: 0,
@@ -123,18 +123,22 @@ impl Driver {
     }
 
     pub(crate) fn n(&self) -> u64 {
-        self.parameters.n()
+        self.method.n()
     }
 
     /// Whether triples are shuffled against a whole batch of gates, so that every verification spends a batch.
     pub(crate) fn spends_batches(&self) -> bool {
-        self.parameters.variant() == Variant::Reshuffle
+        self.method.verification() == Variant::Reshuffle.into()
     }
 
     /// Sees to it that `batches` whole batches are in stock or asked for, besides the one in use: the stock that a section
     /// starts and ends with. It announces gates that need as many. After that, each `N` announced blocks, begun ones
     /// included, cause one more batch to be made.
+    /// Proofs need none.
     pub(crate) fn want_stock(&mut self, batches: u64) -> Result<()> {
+        if let Method::Proofs(_) = self.method {
+            return Ok(());
+        }
         let n = self.n();
         let level = self
             .wanted
@@ -176,7 +180,7 @@ impl Driver {
         }
         // A layer is verified as a whole, with one batch.
         if 2 * layer > n {
-            let variant = self.parameters.variant();
+            let variant = self.method.verification();
             return Err(Error::Usage(format!(
                 "a layer of this circuit has {layer} blocks of gates, too many for the variant {variant} with batches of {n}"
             )));

@@ -161,7 +161,7 @@ mod tests {
     fn a_right_result_passes_the_check_and_a_wrong_one_does_not() {
         for variant in [Variant::Baseline, Variant::CacheEfficient, Variant::OnDemand] {
             let protocol = Three {
-                variant: Some(variant),
+                variant: Some(variant.into()),
                 ..Three::default()
             };
             let bench = Bench {

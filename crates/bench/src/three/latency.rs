@@ -64,7 +64,7 @@ impl Measurement for Latency {
             .iter()
             .map(|name| Load::open(name))
             .collect::<Result<_>>()?;
-        let n = self.settings.parameters()?.n();
+        let n = self.settings.method()?.n();
         let runs = u64::from(self.repeat) + 1;
         // The log pads every verification by less than a block.
         let blocks: u64 = loads
@@ -152,9 +152,9 @@ pub struct LatencyReport {
 ///
 /// # Errors
 /// [`Error::Usage`] for the variant that spends a whole batch on every opening, and for circuits without AND gates; those of
-/// [`Settings::parameters`]; [`Error::Parties`] or [`Error::Protocol`] if a party fails.
+/// [`Settings::method`]; [`Error::Parties`] or [`Error::Protocol`] if a party fails.
 pub fn run_latency(latency: &Latency, place: &mut Place<'_>) -> Result<LatencyReport> {
-    if latency.settings.variant() == Variant::Reshuffle {
+    if latency.settings.variant() == Variant::Reshuffle.into() {
         return Err(Error::Usage(
             "the variant reshuffle spends a whole batch of triples on every opening; measure the latency of another".into(),
         ));
@@ -164,7 +164,7 @@ pub fn run_latency(latency: &Latency, place: &mut Place<'_>) -> Result<LatencyRe
             "a latency is measured at least once, of at least one circuit".into(),
         ));
     }
-    latency.settings.parameters()?;
+    latency.settings.method()?;
     let loads: Vec<Load> = latency
         .circuits
         .iter()

@@ -1,10 +1,10 @@
 //! The settings of a measured service.
 
-use cenote_params::three::{Parameters, Variant, Workload, preferred, search};
+use cenote_params::three::{Parameters, Proofs, Variant, Workload, preferred, search};
 use cenote_primitives::{BLOCK_BITS, Block512};
 use serde::{Deserialize, Serialize};
 
-use cenote::{Error, Result, Three};
+use cenote::{Error, Method, Result, Three, Verification};
 
 /// Most batches that are kept in stock when one phase alone is measured and memory is not limited.
 pub(crate) const MOST_IN_STOCK: u64 = 4;
@@ -23,19 +23,31 @@ pub struct Settings {
 impl Settings {
     /// How gates are verified: on demand, if nothing else is said.
     #[must_use]
-    pub fn variant(&self) -> Variant {
-        self.protocol.variant.unwrap_or(Variant::OnDemand)
+    pub fn variant(&self) -> Verification {
+        self.protocol.variant.unwrap_or(Variant::OnDemand.into())
     }
 
-    /// The cheapest parameters that hold for ever, within the memory allowed.
+    /// How gates are verified, with the cheapest parameters that hold for ever, within the memory allowed.
     ///
     /// # Errors
     /// [`Error::Refused`] if none do; [`Error::Usage`] if there are none with `n` blocks.
-    pub fn parameters(&self) -> Result<Parameters> {
+    pub fn method(&self) -> Result<Method> {
+        match self.variant() {
+            Verification::Triples(variant) => self.triples(variant).map(Method::Triples),
+            Verification::Proofs => {
+                let proofs = Proofs::new(self.protocol.security)?;
+                Ok(match self.n {
+                    Some(n) => proofs.with_batch(n)?.into(),
+                    None => proofs.into(),
+                })
+            }
+        }
+    }
+
+    fn triples(&self, variant: Variant) -> Result<Parameters> {
         let Three {
             security, workers, ..
         } = self.protocol;
-        let variant = self.variant();
         if let Some(n) = self.n {
             let b = match variant {
                 Variant::Baseline | Variant::CacheEfficient => 3,
@@ -56,13 +68,13 @@ impl Settings {
     }
 
     /// Bytes that a batch waiting in stock takes at one party, with all workers' batches.
-    pub(crate) fn batch_bytes(&self, parameters: &Parameters) -> u64 {
+    fn batch_bytes(&self, parameters: &Parameters) -> u64 {
         parameters.n() * 2 * size_of::<Block512>() as u64 * u64::from(self.protocol.workers)
     }
 
     /// Most batches per worker that may wait in stock: one is part of the parameters' memory already.
-    pub(crate) fn most_in_stock(&self, parameters: &Parameters) -> u64 {
-        let Some(memory) = self.memory else {
+    pub(crate) fn most_in_stock(&self, method: &Method) -> u64 {
+        let (Some(memory), Method::Triples(parameters)) = (self.memory, method) else {
             return MOST_IN_STOCK;
         };
         let held = parameters.memory_bytes(BLOCK_BITS as u32) * u64::from(self.protocol.workers);
@@ -77,7 +89,7 @@ mod tests {
     fn settings(variant: Variant) -> Settings {
         Settings {
             protocol: Three {
-                variant: Some(variant),
+                variant: Some(variant.into()),
                 ..Three::default()
             },
             memory: None,
@@ -92,7 +104,7 @@ mod tests {
             (Variant::CacheEfficient, 3, 10.1),
             (Variant::OnDemand, 2, 7.1),
         ] {
-            let parameters = settings(variant).parameters().unwrap();
+            let parameters = settings(variant).triples(variant).unwrap();
             assert_eq!((parameters.n(), parameters.b()), (1 << 20, b), "{variant}");
             assert!(parameters.bits_per_and() <= bits && parameters.error().meets(40));
         }
@@ -101,25 +113,29 @@ mod tests {
     #[test]
     fn memory_decides_parameters_and_stock() {
         let mut settings = settings(Variant::OnDemand);
-        let parameters = settings.parameters().unwrap();
-        assert_eq!(settings.most_in_stock(&parameters), MOST_IN_STOCK);
+        let parameters = settings.triples(Variant::OnDemand).unwrap();
+        assert_eq!(settings.most_in_stock(&parameters.clone().into()), MOST_IN_STOCK);
         let held = parameters.memory_bytes(512);
         settings.memory = Some(held + 2 * settings.batch_bytes(&parameters));
-        assert_eq!(settings.parameters().unwrap().b(), 2);
-        assert_eq!(settings.most_in_stock(&parameters), 3);
+        assert_eq!(settings.triples(Variant::OnDemand).unwrap().b(), 2);
+        assert_eq!(settings.most_in_stock(&parameters.clone().into()), 3);
         settings.memory = Some(held / 8);
-        let small = settings.parameters().unwrap();
+        let small = settings.triples(Variant::OnDemand).unwrap();
         assert!(small.b() > 2 && small.memory_bytes(512) <= held / 8 && small.error().meets(40));
         settings.memory = Some(1000);
-        assert!(matches!(settings.parameters(), Err(Error::Refused(_))));
+        assert!(matches!(
+            settings.triples(Variant::OnDemand),
+            Err(Error::Refused(_))
+        ));
     }
 
     #[test]
     fn a_number_of_blocks_may_be_given() {
-        for variant in Variant::ALL {
-            let mut settings = settings(variant);
+        for variant in Verification::ALL {
+            let mut settings = settings(Variant::OnDemand);
+            settings.protocol.variant = Some(variant);
             settings.n = Some(256);
-            assert_eq!(settings.parameters().unwrap().n(), 256, "{variant}");
+            assert_eq!(settings.method().unwrap().n(), 256, "{variant}");
         }
     }
 }

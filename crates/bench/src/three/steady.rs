@@ -160,22 +160,18 @@ impl Measurement for Steady {
     ) -> Result<SteadyParty> {
         let links = Links::of(me, connections);
         let load = Load::open(&self.circuit)?;
-        let parameters = self.settings.parameters()?;
+        let method = self.settings.method()?;
         let workers = links.len() as u64;
         // A single unit of a large circuit may need several batches.
         let each = load.plan.and_count() as u64;
-        let least = each.div_ceil(parameters.n());
+        let least = each.div_ceil(method.n());
         let stock = match self.mode {
             Mode::Full => 1,
-            Mode::Offline | Mode::Online => self.settings.most_in_stock(&parameters).max(least + 1),
+            Mode::Offline | Mode::Online => self.settings.most_in_stock(&method).max(least + 1),
         };
         let warm_up = Stopwatch::start();
         // Where units of the circuit do not fit batches well, each of three sections may leave most of one.
-        let ahead = if 3 * each > parameters.n() {
-            stock + 3
-        } else {
-            stock
-        };
+        let ahead = if 3 * each > method.n() { stock + 3 } else { stock };
         let driver = Driver::start(me, links, &self.settings, ahead)?;
         let pieces = Pieces::new(&load.plan, workers, driver.n());
         let segment = load.instance(pieces.lanes(pieces.segment)?)?;
@@ -194,7 +190,7 @@ impl Measurement for Steady {
         let mut trial = Timed::default();
         party.cycle(1, &mut trial, nothing)?;
         let each = trial.seconds / trial.batches.max(1) as f64;
-        let wish = self.wish(parameters.n(), workers, each).clamp(1, MOST_BATCHES);
+        let wish = self.wish(method.n(), workers, each).clamp(1, MOST_BATCHES);
         let batches = party.driver.agree(u16::try_from(wish).unwrap_or(u16::MAX))?;
         let batches = u64::from(batches).clamp(1, MOST_BATCHES);
         let (warm_up_seconds, _) = warm_up.read();

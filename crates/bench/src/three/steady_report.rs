@@ -1,6 +1,5 @@
 //! What the parties of a section measured, put together.
 
-use cenote_params::three::Parameters;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,7 +8,7 @@ use super::ring::{RingBench, RingReport, run_ring};
 use super::steady::{Mode, Steady, SteadyParty};
 use crate::measure::{Place, no_report};
 use crate::usage::{Cpu, Machine, median};
-use cenote::{CircuitDescription, PARTIES, Result, Three, Transport};
+use cenote::{CircuitDescription, Error, Method, PARTIES, Result, Three, Transport, Verification};
 
 /// What a section cost, all parties together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,10 +78,15 @@ pub struct SteadyReport {
 /// Measures, in `place`; with `ring`, measures right afterwards what the channels carry.
 ///
 /// # Errors
-/// Those of [`super::Settings::parameters`] and of opening the circuit, before anything is started; [`Error::Parties`](cenote::Error::Parties) or
+/// Those of [`super::Settings::method`] and of opening the circuit, before anything is started; [`Error::Parties`](cenote::Error::Parties) or
 /// [`Error::Protocol`](cenote::Error::Protocol) if a party fails.
 pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'_>) -> Result<SteadyReport> {
-    let parameters = steady.settings.parameters()?;
+    let method = steady.settings.method()?;
+    if steady.mode != Mode::Full && steady.settings.variant() == Verification::Proofs {
+        return Err(Error::Usage(
+            "proofs have no offline phase: measure both at once, without --mode".into(),
+        ));
+    }
     let load = Load::open(&steady.circuit)?;
     let machine = Machine::now();
     let parties = place.measure(steady)?;
@@ -106,8 +110,8 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
         transport: place.transport(),
         mode: steady.mode,
         circuit: load.describe(&steady.circuit),
-        parameters: serde_json::to_value(&parameters).expect("parameters are numbers and names"),
-        error_log2: parameters.error().log2(),
+        parameters: serde_json::to_value(&method).expect("parameters are numbers and names"),
+        error_log2: method.error().log2(),
         batches: first.batches,
         and_gates,
         triples,
@@ -118,7 +122,7 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
         bits_per_and: per(mean(|party| party.payload_sent), units),
         bits_per_and_total: evaluated
             .then(|| per(mean(|party| party.session_payload_sent), first.session_and_gates)),
-        declared_bits_per_and: declared_bits(steady.mode, &parameters),
+        declared_bits_per_and: declared_bits(steady.mode, &method),
         bytes_sent: parties.iter().map(|party| party.bytes_sent).collect(),
         gbit_per_second: 8e-9 * mean(|party| party.bytes_sent) / seconds,
         cpu: Cpu::new(
@@ -152,10 +156,10 @@ fn of_all(parties: &[SteadyParty]) -> Result<&SteadyParty> {
 }
 
 /// What the parameters promise for what is timed.
-fn declared_bits(mode: Mode, parameters: &Parameters) -> f64 {
+fn declared_bits(mode: Mode, method: &Method) -> f64 {
     match mode {
-        Mode::Full => parameters.bits_per_and(),
-        Mode::Offline => parameters.bits_per_and() - 3.0,
+        Mode::Full => method.bits_per_and(),
+        Mode::Offline => method.bits_per_and() - 3.0,
         Mode::Online => 3.0,
     }
 }

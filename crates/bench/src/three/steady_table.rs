@@ -1,9 +1,9 @@
 //! A section's report as a short table for people.
 
 use super::steady::{Mode, SteadyReport};
-use cenote::Protocol;
 use cenote::tables::memory_row;
 use cenote::text::{Table, grouped, s};
+use cenote::{Protocol, Verification};
 
 impl SteadyReport {
     /// The report as a short table.
@@ -58,18 +58,28 @@ impl SteadyReport {
                 s(settings.workers),
             ),
         ]);
-        table.row(&[
-            &"parameters",
-            &format_args!(
-                "N = {}, B = {}, C = {}, L = {}: {:.3} bits per AND",
+        let parameters = match settings.variant {
+            Some(Verification::Proofs) => format!(
+                "batches of {} gates, weights of {} bits",
+                number("gates_per_batch"),
+                number("weight_bits")
+            ),
+            _ => format!(
+                "N = {}, B = {}, C = {}, L = {}",
                 number("N"),
                 number("B"),
                 number("C"),
-                number("L"),
-                self.declared_bits_per_and
+                number("L")
             ),
+        };
+        table.row(&[
+            &"parameters",
+            &format_args!("{parameters}: {:.3} bits per AND", self.declared_bits_per_and),
         ]);
         let phase = match self.mode {
+            Mode::Full if settings.variant == Some(Verification::Proofs) => {
+                "gates proved while others are evaluated"
+            }
             Mode::Full => "triples made while gates are evaluated, as many as are used",
             Mode::Offline => "only triples made",
             Mode::Online => "only gates evaluated, with triples in stock",

@@ -251,7 +251,7 @@ impl Table2 {
             circuit: self.circuit.clone(),
             settings: Settings {
                 protocol: Three {
-                    variant: Some(row.variant),
+                    variant: Some(row.variant.into()),
                     view_check: row.view_check,
                     ..self.settings.protocol
                 },

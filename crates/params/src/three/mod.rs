@@ -7,6 +7,7 @@
 pub mod exhaustive;
 pub mod games;
 mod parameters;
+mod proofs;
 mod search;
 mod shape;
 pub mod unequal;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::Refusal;
 
 pub use parameters::{BLOCK_BITS, ErrorKind, JobCost, LOG_BLOCKS, NAME_BYTES, Parameters};
+pub use proofs::Proofs;
 pub use search::{Workload, search};
 pub use shape::{check, check_level, check_mixed, preferred};
 

@@ -22,7 +22,7 @@ pub(crate) use avx512::swap_bits;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use gfni::transposed as transposed_bytes;
 pub use linear::{LINEAR_SCRATCH, LinearMap, add_image};
-pub use replicated::{ProductCheck, check_product, mask, multiply_into, xor_into};
+pub use replicated::{ProductCheck, check_product, mask, multiply_into, xor_into, xor_words_into};
 pub use rows::{LocalOp, run_local_ops};
 pub use stock::take_and_replace;
 pub use symbols::{SymbolMap, rows_to_vectors, vectors_to_rows};

@@ -136,7 +136,11 @@ pub fn xor_into(into: &mut [Block512], from: &[Block512]) {
 }
 
 multiversion! {
-    fn xor_words_into(into: &mut [u64], from: &[u64]) {
+    /// `into ^= from`.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    pub fn xor_words_into(into: &mut [u64], from: &[u64]) {
         assert_eq!(into.len(), from.len());
         for (into, from) in into.iter_mut().zip(from) {
             *into ^= *from;

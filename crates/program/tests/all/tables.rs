@@ -349,7 +349,7 @@ fn more_security_and_large_batches_go_without_orders() {
     };
     assert!(at_most.shuffles() && at_most.digests());
     let in_batches = Three {
-        variant: Some(Variant::Reshuffle),
+        variant: Some(Variant::Reshuffle.into()),
         ..Three::default()
     };
     assert!(!in_batches.shuffles() && in_batches.digests());

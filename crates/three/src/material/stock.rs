@@ -8,14 +8,16 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cenote_net::{AbortReason, Closer, Meter, Started, Threads};
-use cenote_session::{Error, Fate, Result, is_interrupted};
+use cenote_net::{AbortReason, Closer, Meter, Threads};
+use cenote_session::{Error, Result};
 
 use super::batch::Batch;
 pub(crate) use super::settlement::Settlement;
 use super::settlement::{Place, Settled};
+use crate::background::{Background, Beside, Within};
 use crate::last_word::LastWord;
 use crate::offline::generator::Generator;
+use crate::ring::Ring;
 use crate::store::Claimed;
 use crate::triple_check::Pair;
 
@@ -31,19 +33,23 @@ struct State {
     wanted: u64,
     made: u64,
     taken: u64,
-    meter: Meter,
-    busy: Duration,
 }
 
 #[derive(Default)]
-struct Shared {
-    /// Once it is ending, no more batches are needed, but the generator keeps its channels.
-    fate: Fate,
+struct Demand {
     state: Mutex<State>,
     changed: Condvar,
 }
 
-impl Shared {
+impl Background for Generator {
+    const NAME: &'static str = "triple generator";
+
+    fn ring(&mut self) -> &mut Ring {
+        &mut self.ring
+    }
+}
+
+impl Demand {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,7 +107,7 @@ impl Stock {
     /// Why a generator has failed, if it has and nobody has been told.
     pub(crate) fn failure(&self) -> Option<Error> {
         match self {
-            Stock::Made(producer) => producer.failure(),
+            Stock::Made(producer) => producer.thread.failure(),
             Stock::Stored(_) => None,
         }
     }
@@ -109,7 +115,7 @@ impl Stock {
     /// The better explanation of an evaluator's `error`.
     pub(crate) fn explain(&self, error: Error) -> Error {
         match self {
-            Stock::Made(producer) => producer.explain(error),
+            Stock::Made(producer) => producer.thread.explain(error),
             Stock::Stored(_) => error,
         }
     }
@@ -117,7 +123,7 @@ impl Stock {
     /// What a generator has sent and received, and the time it worked; nothing for stored batches.
     pub(crate) fn costs(&self) -> Option<(Meter, Duration)> {
         match self {
-            Stock::Made(producer) => Some(producer.costs()),
+            Stock::Made(producer) => Some(producer.thread.costs()),
             Stock::Stored(_) => None,
         }
     }
@@ -140,19 +146,17 @@ impl Stock {
 
 /// The consumer's end: a generator's thread and what it has made.
 pub(crate) struct Producer {
-    shared: Arc<Shared>,
+    pub(crate) thread: Beside<Generator>,
+    demand: Arc<Demand>,
     batches: Option<Receiver<(Batch, Settled)>>,
     settlement: Arc<Settlement>,
     spares: Sender<Pair>,
-    interrupters: [Closer; 2],
-    thread: Option<Started<Generator>>,
     ahead: usize,
 }
 
 impl Producer {
-    /// Starts the generator's thread. If it fails, it stops the evaluator by `evaluator_interrupters`, so that nobody
-    /// waits for a session that is lost. At most `ahead` finished batches wait for the evaluator. All generators of a party
-    /// whose batches serve the same values share a `settlement`.
+    /// Starts the generator's thread. If it fails, it stops the evaluator by `evaluator_interrupters`. At most `ahead` finished batches wait for the
+    /// evaluator. All generators of a party whose batches serve the same values share a `settlement`.
     pub(crate) fn start(
         generator: Generator,
         evaluator_interrupters: [Closer; 2],
@@ -160,39 +164,38 @@ impl Producer {
         settlement: &Arc<Settlement>,
         last_word: LastWord,
     ) -> Result<Self> {
-        let shared = Arc::new(Shared::default());
+        let demand = Arc::new(Demand::default());
         let interrupters = generator.ring.interrupters();
         let (to_evaluator, batches) = sync_channel(ahead);
         let (spares, from_evaluator) = channel();
-        let worker = Worker {
-            generator,
-            shared: Arc::clone(&shared),
-            batches: to_evaluator,
-            spares: from_evaluator,
-            place: settlement.join(),
-            last_word,
-            evaluator_interrupters,
+        let (wanted, place) = (Arc::clone(&demand), settlement.join());
+        let work = move |within| {
+            let worker = Worker {
+                generator,
+                within,
+                demand: wanted,
+                batches: to_evaluator,
+                spares: from_evaluator,
+                place,
+            };
+            worker.run()
         };
-        let thread = THREADS.start(move || worker.run()).map_err(|error| {
-            Error::Internal(format!("cannot start the triple generator's thread: {error}"))
-        })?;
         Ok(Self {
-            shared,
+            thread: Beside::start(&THREADS, interrupters, evaluator_interrupters, last_word, work)?,
+            demand,
             batches: Some(batches),
             settlement: Arc::clone(settlement),
             spares,
-            interrupters,
-            thread: Some(thread),
             ahead,
         })
     }
 
     /// Asks for `total` batches since the start, if fewer were asked for before.
     pub(crate) fn want(&self, total: u64) {
-        let mut state = self.shared.lock();
+        let mut state = self.demand.lock();
         if total > state.wanted {
             state.wanted = total;
-            self.shared.changed.notify_all();
+            self.demand.changed.notify_all();
         }
     }
 
@@ -200,15 +203,15 @@ impl Producer {
     /// generators' own deadlines bound the wait.
     pub(crate) fn take(&self) -> Result<Batch> {
         let batch = self.batches.as_ref().and_then(|batches| batches.recv().ok());
-        self.shared.lock().taken += 1;
-        let (batch, settled) = batch.ok_or_else(|| self.ended())?;
+        self.demand.lock().taken += 1;
+        let (batch, settled) = batch.ok_or_else(|| self.thread.ended())?;
         self.settlement.released(settled)?;
         Ok(batch)
     }
 
     /// Waits until every batch that was asked for is made.
     pub(crate) fn fill(&self) -> Result<()> {
-        let mut state = self.shared.lock();
+        let mut state = self.demand.lock();
         let waiting = state.wanted - state.taken;
         if waiting > self.ahead as u64 {
             let limit = self.ahead;
@@ -217,33 +220,18 @@ impl Producer {
             )));
         }
         while state.made < state.wanted {
-            if self.is_over() {
-                return Err(self.ended());
+            if self.thread.is_over() {
+                return Err(self.thread.ended());
             }
-            let wait = self.shared.changed.wait_timeout(state, GLANCE);
+            let wait = self.demand.changed.wait_timeout(state, GLANCE);
             state = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(())
     }
 
-    fn is_over(&self) -> bool {
-        self.thread.as_ref().is_none_or(Started::is_finished)
-    }
-
-    /// Why there are no more batches.
-    fn ended(&self) -> Error {
-        let unknown = || Error::Internal("the triple generator ended without a reason".into());
-        self.shared.fate.check().err().unwrap_or_else(unknown)
-    }
-
     /// The generator's failure, if it has failed.
     pub(crate) fn check(&self) -> Result<()> {
-        self.shared.fate.check()
-    }
-
-    /// Why the generator has failed, if it has and nobody has been told.
-    pub(crate) fn failure(&self) -> Option<Error> {
-        self.shared.fate.failure()
+        self.thread.check()
     }
 
     /// Gives arrays back for the generator to use again.
@@ -252,40 +240,19 @@ impl Producer {
         let _ = self.spares.send(spare);
     }
 
-    /// The better explanation of `error`, which the evaluator met.
-    pub(crate) fn explain(&self, error: Error) -> Error {
-        self.shared.fate.explain(error, || self.is_over())
-    }
-
-    /// Bytes and messages of the generator's channels, and the time it worked, up to its last finished batch.
-    pub(crate) fn costs(&self) -> (Meter, Duration) {
-        let state = self.shared.lock();
-        (state.meter, state.busy)
-    }
-
-    /// Says that no more batches are needed. The generator ends, or fails, in silence; its channels stay open, since a
-    /// peer may yet be making a batch that this party has and the peer needs.
+    /// Says that no more batches are needed. A peer may yet be making a batch that this party has and the peer needs.
     pub(crate) fn end(&self) {
-        self.shared.fate.end();
+        self.thread.end();
         // With the lock, so that the generator does not miss it between its look and its wait.
-        let _state = self.shared.lock();
-        self.shared.changed.notify_all();
+        let _state = self.demand.lock();
+        self.demand.changed.notify_all();
     }
 
-    /// Ends the generator's thread, which tells its peers `last_word` if there is one, and waits for it. Its channels
-    /// are closed then.
+    /// Ends the generator's thread, which tells its peers `last_word` if there is one, and waits for it.
     pub(crate) fn stop(&mut self, last_word: Option<AbortReason>) {
         self.end();
         self.batches = None;
-        for interrupter in &self.interrupters {
-            interrupter.close();
-        }
-        let Some(thread) = self.thread.take() else { return };
-        match (thread.join(), last_word) {
-            (Ok(mut generator), Some(code)) => generator.ring.abort(code),
-            (Ok(_), None) => {}
-            (Err(_), _) => tracing::error!("the triple generator's thread panicked"),
-        }
+        self.thread.stop(last_word);
     }
 }
 
@@ -298,12 +265,11 @@ impl Drop for Producer {
 /// The generator's thread.
 struct Worker {
     generator: Generator,
-    shared: Arc<Shared>,
+    within: Within,
+    demand: Arc<Demand>,
     batches: SyncSender<(Batch, Settled)>,
     spares: Receiver<Pair>,
     place: Place,
-    last_word: LastWord,
-    evaluator_interrupters: [Closer; 2],
 }
 
 impl Worker {
@@ -315,19 +281,18 @@ impl Worker {
             match self.generator.batch(self.spares.try_recv().ok(), fixed) {
                 Ok(batch) => {
                     let settled = self.place.settle();
-                    let mut state = self.shared.lock();
-                    state.meter = self.generator.ring.meter();
-                    state.busy += start.elapsed();
+                    self.within.worked(&self.generator.ring, start.elapsed());
                     made += 1;
-                    state.made = made;
-                    drop(state);
-                    self.shared.changed.notify_all();
+                    self.demand.lock().made = made;
+                    self.demand.changed.notify_all();
                     if self.batches.send((batch, settled)).is_err() {
                         break;
                     }
                 }
                 Err(error) => {
-                    self.fail(error);
+                    self.within
+                        .fail(&mut self.generator.ring, error, |error| self.place.fail(error));
+                    self.demand.changed.notify_all();
                     break;
                 }
             }
@@ -337,30 +302,11 @@ impl Worker {
 
     /// Waits until more than `made` batches are wanted. False if the session is over.
     fn wait_for_demand(&self, made: u64) -> bool {
-        let mut state = self.shared.lock();
-        while !self.shared.fate.is_ending() && state.wanted <= made {
-            state = self
-                .shared
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.demand.lock();
+        while !self.within.is_ending() && state.wanted <= made {
+            let waited = self.demand.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
-        !self.shared.fate.is_ending()
-    }
-
-    fn fail(&mut self, error: Error) {
-        // Known here before the peers hear of it: what they say then is no news.
-        if !self.shared.fate.fail(error.clone()) {
-            return;
-        }
-        // Who closed the channels under it knows why, and tells the peers (`Producer::stop`).
-        if !is_interrupted(&error) {
-            self.generator.ring.abort(self.last_word.of(&error));
-        }
-        self.place.fail(&error);
-        self.shared.changed.notify_all();
-        for interrupter in &self.evaluator_interrupters {
-            interrupter.close();
-        }
+        !self.within.is_ending()
     }
 }

@@ -11,9 +11,8 @@ use cenote_primitives::{
 };
 use cenote_session::{Piece, Result};
 
-use crate::material::stock::Stock;
+use crate::online::checker::Checker;
 use crate::online::gate_log::{GateLog, Segment};
-use crate::online::verify::Verifier;
 use crate::ring::Ring;
 use crate::setup::keys::{Counter, Keys, Purpose};
 use crate::steps;
@@ -148,7 +147,6 @@ pub(crate) struct Evaluator {
     pub(crate) ring: Ring,
     pub(crate) keys: Keys,
     pub(crate) log: GateLog,
-    pub(crate) verifier: Verifier,
     zeros: Counter,
     /// Of each group of a wave, both components of the live wires.
     slots: Vec<[SecretBlocks; 2]>,
@@ -157,20 +155,12 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    pub(crate) fn new(
-        me: PartyId,
-        worker: u8,
-        ring: Ring,
-        keys: Keys,
-        log: GateLog,
-        verifier: Verifier,
-    ) -> Self {
+    pub(crate) fn new(me: PartyId, worker: u8, ring: Ring, keys: Keys, log: GateLog) -> Self {
         Self {
             me,
             ring,
             keys,
             log,
-            verifier,
             zeros: Counter::new(Purpose::GateZero, worker),
             slots: Vec::new(),
             summands: SecretBlocks::default(),
@@ -184,11 +174,11 @@ impl Evaluator {
         plan: &Plan,
         inputs: &[Piece<'_, ThreeWires>],
         mut outputs: Vec<Outputs<'_>>,
-        stock: &Stock,
+        checker: &mut Checker,
     ) -> Result<()> {
         for wave in outputs.chunks_mut(groups_of_a_wave(plan)) {
             let groups: Vec<Group> = wave.iter().map(|outputs| outputs.group).collect();
-            self.run_wave(plan, inputs, &groups, stock)?;
+            self.run_wave(plan, inputs, &groups, checker)?;
             for (outputs, slots) in wave.iter_mut().zip(&self.slots) {
                 outputs.fill(plan, slots);
             }
@@ -201,7 +191,7 @@ impl Evaluator {
         plan: &Plan,
         inputs: &[Piece<'_, ThreeWires>],
         groups: &[Group],
-        stock: &Stock,
+        checker: &mut Checker,
     ) -> Result<()> {
         if self.slots.len() < groups.len() {
             self.slots.resize_with(groups.len(), Default::default);
@@ -210,13 +200,19 @@ impl Evaluator {
             load(plan, inputs, *group, slots);
         }
         for level in plan.levels() {
-            self.run_level(plan, level, groups, stock)?;
+            self.run_level(plan, level, groups, checker)?;
         }
         Ok(())
     }
 
     /// One level: its free gates, and then its ANDs, in one message.
-    fn run_level(&mut self, plan: &Plan, level: &Level, groups: &[Group], stock: &Stock) -> Result<()> {
+    fn run_level(
+        &mut self,
+        plan: &Plan,
+        level: &Level,
+        groups: &[Group],
+        checker: &mut Checker,
+    ) -> Result<()> {
         let holder = constant_holder(self.me);
         let local = &plan.local_ops()[level.local.clone()];
         let ands = &plan.and_ops()[level.ands.clone()];
@@ -225,7 +221,8 @@ impl Evaluator {
             .map(|group| layer_words(ands.len(), group.lanes))
             .sum();
         if words > 0 && self.log.is_full_for(words) {
-            self.verify(stock)?;
+            let Self { log, ring, keys, .. } = self;
+            self.rounds += checker.check_log(log, ring, keys)?;
         }
         let Segment { x, y, z } = self.log.extend(words);
         let parts = parts(groups, ands.len());
@@ -242,13 +239,21 @@ impl Evaluator {
             return Ok(());
         }
         let [ours, theirs] = z;
-        self.summands.resize(words.div_ceil(8));
-        self.keys
-            .zero(self.zeros.take(words.div_ceil(8)), &mut self.summands);
-        let summands = &mut as_words_mut(&mut self.summands)[..words];
-        // `z_i = x_i·y_i ⊕ x_i·y_{i+1} ⊕ x_{i+1}·y_i ⊕ α_i`, which the previous party lacks.
-        kernels::multiply_into(x[0], x[1], y[0], y[1], summands);
-        ours.copy_from_slice(summands);
+        let blocks = words.div_ceil(8);
+        let at = self.zeros.take(blocks);
+        self.summands
+            .resize(if checker.proves() { 2 * blocks } else { blocks });
+        let (first, second) = self.summands.split_at_mut(blocks);
+        if checker.proves() {
+            self.keys.random(at, [&mut *first, second]);
+            ours.copy_from_slice(&as_words(first)[..words]);
+            kernels::xor_words_into(ours, &as_words(second)[..words]);
+        } else {
+            self.keys.zero(at, first);
+            ours.copy_from_slice(&as_words(first)[..words]);
+        }
+        // `z_i = x_i·y_i ⊕ x_i·y_{i+1} ⊕ x_{i+1}·y_i ⊕ r_i ⊕ r_{i+1}`, which the previous party lacks.
+        kernels::multiply_into(x[0], x[1], y[0], y[1], ours);
         self.ring.previous.send(steps::MULTIPLY_GATE, as_bytes(ours))?;
         self.ring.previous.flush()?;
         self.ring.next.recv(steps::MULTIPLY_GATE, as_bytes_mut(theirs))?;
@@ -259,21 +264,24 @@ impl Evaluator {
                 scatter(as_words_mut(slots), dst, group.lanes, &products[part.clone()]);
             }
         }
+        if checker.proves() {
+            // What proofs need of a product: `r_i`, and `z_{i+1} ⊕ r_{i+1}`.
+            let (first, second) = self.summands.split_at(blocks);
+            ours.copy_from_slice(&as_words(first)[..words]);
+            kernels::xor_words_into(theirs, &as_words(second)[..words]);
+        }
         Ok(())
     }
 
     /// Verifies all gates evaluated so far.
-    pub(crate) fn verify(&mut self, stock: &Stock) -> Result<()> {
-        self.rounds += self
-            .verifier
-            .verify(&mut self.log, &mut self.ring, &self.keys, stock)?;
+    pub(crate) fn settle(&mut self, checker: &mut Checker) -> Result<()> {
+        self.rounds += checker.settle(&mut self.log, &mut self.ring, &self.keys)?;
         Ok(())
     }
 
     /// Overwrites all shares with zeros.
     pub(crate) fn wipe(&mut self) {
         self.log.wipe();
-        self.verifier.wipe();
         self.slots.iter_mut().flatten().for_each(SecretBlocks::wipe);
         self.summands.wipe();
     }

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use cenote_params::three::Parameters;
 use cenote_primitives::as_words_mut;
 
 use crate::triple_check::{Pair, zero_pair};
 
-/// Operands and results of gates, as shared, since the last verification.
+/// Operands and results of gates, as shared, since the last verification. In place of the results `z` a log that is proved has `r_i` and `z_{i+1} ⊕ r_{i+1}`.
 pub(crate) struct GateLog {
     pub(crate) x: Pair,
     pub(crate) y: Pair,
@@ -26,14 +25,14 @@ pub(crate) struct Segment<'a> {
 }
 
 impl GateLog {
-    /// An empty log for as many gates as the parameters allow.
-    pub(crate) fn new(parameters: &Parameters) -> Self {
+    /// An empty log for `limit` blocks of gates.
+    pub(crate) fn new(limit: u64) -> Self {
         Self {
             x: zero_pair(0),
             y: zero_pair(0),
             z: zero_pair(0),
             words: 0,
-            limit: usize::try_from(parameters.gates_logged()).expect("parameters fit this machine's memory"),
+            limit: usize::try_from(limit).expect("parameters fit this machine's memory"),
         }
     }
 

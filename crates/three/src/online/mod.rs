@@ -1,5 +1,6 @@
 //! Evaluating circuits on shared values, and opening what was verified.
 
+pub(crate) mod checker;
 pub(crate) mod digest;
 pub(crate) mod evaluator;
 pub(crate) mod gate_log;

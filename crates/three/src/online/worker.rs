@@ -6,14 +6,14 @@ use cenote_params::three::Parameters;
 use cenote_session::{Error, Piece, Result};
 
 use crate::last_word::{LastWord, telling};
-use crate::material::stock::Stock;
 use crate::material::tally::Tally;
+use crate::online::checker::Checker;
 use crate::online::evaluator::{Evaluator, Group, Outputs, planned_blocks, planned_layers};
 use crate::wires::ThreeWires;
 
 pub(crate) struct Worker {
     pub(crate) evaluator: Evaluator,
-    pub(crate) stock: Stock,
+    pub(crate) checker: Checker,
     /// Blocks of gates announced and not yet run.
     prepared: u64,
     /// The gate log as it will be when these have been run.
@@ -22,10 +22,10 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(evaluator: Evaluator, stock: Stock, last_word: LastWord) -> Self {
+    pub(crate) fn new(evaluator: Evaluator, checker: Checker, last_word: LastWord) -> Self {
         Self {
             evaluator,
-            stock,
+            checker,
             last_word,
             prepared: 0,
             ahead: None,
@@ -35,22 +35,16 @@ impl Worker {
     /// Announces the evaluation of `plan` on `groups`.
     pub(crate) fn prepare<'a>(&mut self, plan: &Plan, groups: impl Iterator<Item = &'a Group>) {
         self.prepared += planned_blocks(plan, groups);
-        self.stock
-            .want(self.evaluator.verifier.supply.batches_for(self.prepared));
-    }
-
-    /// Announces that so many blocks of gates, about, are yet to be verified.
-    pub(crate) fn prepare_blocks(&self, blocks: u64) {
-        if blocks > 0 {
-            self.stock
-                .want(self.evaluator.verifier.supply.batches_for(blocks));
-        }
+        self.checker.prepare(self.prepared);
     }
 
     /// The gate log as it is.
     fn tally(&self, parameters: &Parameters) -> Tally {
-        let Evaluator { log, verifier, .. } = &self.evaluator;
-        Tally::new(parameters, verifier.supply.used(), log.words())
+        let used = match &self.checker {
+            Checker::Triples(verifier, _) => verifier.supply.used(),
+            Checker::Proofs(_) => 0,
+        };
+        Tally::new(parameters, used, self.evaluator.log.words())
     }
 
     /// Announces the evaluation of `plan` on `groups`; gives the batches needed since the start for all that is announced,
@@ -94,13 +88,13 @@ impl Worker {
         self.prepared = self.prepared.saturating_sub(blocks);
         // Triples are made while gates are evaluated, and not only once these wait for verification.
         let waiting = (self.evaluator.log.words() as u64).div_ceil(8);
-        self.prepare_blocks(waiting + blocks);
-        self.evaluator.run(plan, inputs, outputs, &self.stock)
+        self.checker.prepare(waiting + blocks);
+        self.evaluator.run(plan, inputs, outputs, &mut self.checker)
     }
 
     /// Tells this worker's peers why it stops, and finds the best explanation of `error`.
     fn give_up(&mut self, error: Error) -> Error {
-        let error = self.stock.explain(error);
+        let error = self.checker.explain(error);
         // If another worker has stopped this one, the engine tells the peers that worker's reason.
         if !matches!(error, Error::Net(cenote_net::Error::Closed { .. })) {
             self.evaluator.ring.abort(self.last_word.of(&error));
@@ -208,11 +202,11 @@ pub(crate) fn run_groups(
     )
 }
 
-/// Verifies all gates that the workers have evaluated.
+/// Verifies all gates that the workers have evaluated, and waits until all are, whichever worker they were evaluated by.
 pub(crate) fn verify(workers: &mut [Worker]) -> Result<()> {
     at_all(
         workers,
-        |worker| (!worker.evaluator.log.is_empty()).then_some(()),
-        |worker, ()| worker.evaluator.verify(&worker.stock),
+        |worker| (!worker.evaluator.log.is_empty() || worker.checker.is_busy()).then_some(()),
+        |worker, ()| worker.evaluator.settle(&mut worker.checker),
     )
 }

@@ -36,6 +36,11 @@ pub(crate) enum Purpose {
     RowPad = 13,
     SumFactor = 14,
     DigestCoin = 15,
+    ProofCoin = 16,
+    ProofPad = 17,
+    ProofNonce = 18,
+    ProofLeftMask = 19,
+    ProofRightMask = 20,
 }
 
 /// The position of block `index` of a purpose's keystream. `serial` separates batches of one purpose.
@@ -311,6 +316,11 @@ mod tests {
             Purpose::RowPad,
             Purpose::SumFactor,
             Purpose::DigestCoin,
+            Purpose::ProofCoin,
+            Purpose::ProofPad,
+            Purpose::ProofNonce,
+            Purpose::ProofLeftMask,
+            Purpose::ProofRightMask,
         ];
         let mut streams = std::collections::HashSet::new();
         for purpose in purposes {

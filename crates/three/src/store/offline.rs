@@ -18,7 +18,7 @@ use crate::material::stock::Producer;
 use crate::offline::generator::Generator;
 use crate::online::worker::most_telling;
 use crate::ring::Ring;
-use crate::settings::{Config, Links, ViewCheck};
+use crate::settings::{Config, Links, Method, ViewCheck};
 use crate::setup::keys::PairSecrets;
 use crate::setup::{check_links, compare, farewell};
 use crate::steps;
@@ -138,7 +138,7 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
         compare(&terms, ring)?;
     }
     let Config {
-        parameters,
+        method,
         view_check,
         session,
         mut entropy,
@@ -148,6 +148,11 @@ fn set_up(me: PartyId, ring: &mut Ring, config: Config, workers: usize, batches:
         digests: _,
         compared: _,
     } = config;
+    let Method::Triples(parameters) = method else {
+        return Err(Error::BadInput(
+            "sessions with proofs take nothing from stock".into(),
+        ));
+    };
     let shape = Shape::of(&parameters);
     let secrets = PairSecrets::agree(me, &session, ring, &mut entropy)?;
     let lag = lag.settle(ring)?;
@@ -244,12 +249,12 @@ impl Run {
                 batches,
                 progress,
             )
-            .map_err(|error| producers[0].explain(error));
+            .map_err(|error| producers[0].thread.explain(error));
         let code = outcome.as_ref().err().map(|error| error.reason().code());
         let mut traffic = controls.iter().map(Ring::meter).sum::<Meter>();
         for producer in &mut producers {
             producer.stop(code);
-            traffic = traffic + producer.costs().0;
+            traffic = traffic + producer.thread.costs().0;
         }
         outcome.map(|()| traffic)
     }
@@ -282,7 +287,7 @@ impl Run {
                 producer.want(total);
                 self.store(producer, total - share(done, index), making, &stored)
                     .map_err(|error| {
-                        let error = producer.explain(error);
+                        let error = producer.thread.explain(error);
                         // Nobody waits for a run that is lost.
                         interrupters.iter().flatten().for_each(Closer::close);
                         error

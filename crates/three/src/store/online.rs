@@ -10,6 +10,7 @@ use super::epoch::factors;
 use super::{BatchNumber, Claimed, PROTOCOL};
 use crate::checks::VIEW_COMPARISON;
 use crate::material::stock::Stock;
+use crate::online::checker::Checker;
 use crate::online::worker::Worker;
 use crate::ring::Ring;
 
@@ -102,7 +103,9 @@ impl Online {
         if self.session.held().is_none() {
             let item = &self.session.shelves()[chosen].item;
             for worker in &mut *workers {
-                worker.evaluator.verifier.supply.factors = Some(factors(item)?);
+                if let Checker::Triples(verifier, _) = &mut worker.checker {
+                    verifier.supply.factors = Some(factors(item)?);
+                }
             }
             self.session.hold(chosen, false)?;
         }
@@ -128,7 +131,7 @@ impl Online {
         let claim = Arc::new(claim);
         let mut numbers = claim.runs().numbers().filter_map(BatchNumber::of);
         for (worker, count) in workers.iter().zip(missing) {
-            if let Stock::Stored(claimed) = &worker.stock {
+            if let Checker::Triples(_, Stock::Stored(claimed)) = &worker.checker {
                 claimed.put(&claim, numbers.by_ref().take(count as usize));
             }
         }
@@ -182,8 +185,8 @@ fn missing(workers: &[Worker], totals: &[u64]) -> impl Iterator<Item = u64> {
     workers
         .iter()
         .zip(totals)
-        .map(|(worker, total)| match &worker.stock {
-            Stock::Stored(claimed) => total.saturating_sub(claimed.claimed()),
-            Stock::Made(_) => 0,
+        .map(|(worker, total)| match &worker.checker {
+            Checker::Triples(_, Stock::Stored(claimed)) => total.saturating_sub(claimed.claimed()),
+            _ => 0,
         })
 }

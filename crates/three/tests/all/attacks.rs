@@ -280,7 +280,7 @@ fn attack_session(session: &Session, deviations: &[Deviation]) {
 }
 
 fn attack_all(variant: Variant, view_check: ViewCheck, deviations: &[Deviation]) {
-    attack_session(&Session::new(&tiny(variant), view_check, 7), deviations);
+    attack_session(&Session::new(tiny(variant), view_check, 7), deviations);
 }
 
 #[test]
@@ -324,14 +324,14 @@ fn every_message_beside_a_party_that_falters() {
         }
         None
     }));
-    let session = Session::new(&tiny(Variant::CacheEfficient), ViewCheck::Sha256, 7);
+    let session = Session::new(tiny(Variant::CacheEfficient), ViewCheck::Sha256, 7);
     attack_session(&session.with_spy(2, &slow), &[Deviation::Truncate]);
 }
 
 /// The reason of an abort reaches both honest parties through sockets too.
 #[test]
 fn every_message_over_tcp() {
-    let mut session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 7);
+    let mut session = Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 7);
     session.tcp = true;
     attack_session(
         &session,
@@ -354,9 +354,15 @@ fn trips(check: Check) -> Step {
 
 #[test]
 fn every_check_is_tripped() {
-    let session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 8);
-    // A session that takes nothing which was kept and moves no rows has no such steps: `kept` and `shuffle` have the tests of that.
-    let elsewhere = [checks::KEPT_SHARE, checks::SHUFFLE];
+    let session = Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 8);
+    // A session that takes nothing which was kept, moves no rows and proves nothing has no such steps: `kept`, `shuffle` and `proofs` have the tests of that.
+    let elsewhere = [
+        checks::KEPT_SHARE,
+        checks::SHUFFLE,
+        checks::PROOF,
+        checks::PROOF_TRANSCRIPT,
+        checks::PROOF_OPERANDS,
+    ];
     let checks = checks::ALL.iter().filter(|check| !elsewhere.contains(check));
     for &check in checks.chain([&MESSAGE_FORM]) {
         let step = trips(check);

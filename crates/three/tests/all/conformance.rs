@@ -1,13 +1,13 @@
 //! The programs that every engine must run, over each variant and view check.
 
-use crate::common::{Three, tiny};
+use crate::common::{Three, proofs, tiny};
 use cenote_params::three::Variant;
 use cenote_session::conformance;
 use cenote_three::ViewCheck;
 
 fn suite(variant: Variant, view_check: ViewCheck) {
     conformance::all(&Three {
-        parameters: tiny(variant),
+        method: tiny(variant).into(),
         view_check,
     });
 }
@@ -35,4 +35,14 @@ fn baseline_with_sha256() {
 #[test]
 fn cache_efficient_with_mac() {
     suite(Variant::CacheEfficient, ViewCheck::Mac);
+}
+
+#[test]
+fn proofs_of_small_batches() {
+    for security in [40, 61] {
+        conformance::all(&Three {
+            method: proofs(security, 16).into(),
+            view_check: ViewCheck::Mac,
+        });
+    }
 }

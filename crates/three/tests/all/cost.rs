@@ -172,7 +172,7 @@ fn rounds_are_and_depth_and_verification() {
         (Variant::Baseline, 3),
         (Variant::CacheEfficient, 3),
     ] {
-        let session = Session::new(&tiny(variant), ViewCheck::Mac, 12);
+        let session = Session::new(tiny(variant), ViewCheck::Mac, 12);
         let results = session.run(|engine| {
             let wires = share(engine, &[0, 1, 2].map(small_input))?;
             let mut rounds = Vec::new();
@@ -225,7 +225,7 @@ fn messages_do_not_depend_on_secrets() {
         let shapes = [0u64, 1, 2].map(|run| {
             let spies = [(); 3].map(|()| Spy::listening());
             // Other inputs, and in the last run other randomness too.
-            let mut session = Session::new(&tiny(variant), view_check, 13 + run / 2);
+            let mut session = Session::new(tiny(variant), view_check, 13 + run / 2);
             session.spies = spies.each_ref().map(|spy| Some(Arc::clone(spy)));
             let inputs = [0, 1, 2].map(|owner| random_bits(10 * run + owner, small_input(0).rows(), LANES));
             let results = session.run(small_program(inputs, &Outputs::default()));

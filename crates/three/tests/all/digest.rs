@@ -64,7 +64,7 @@ fn program(engine: &mut ThreeEngine, [one, other]: &[BitMatrix; 2], products: bo
 }
 
 fn session() -> Session {
-    Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 1)
+    Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 1)
 }
 
 fn same() -> [BitMatrix; 2] {

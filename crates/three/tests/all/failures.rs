@@ -16,7 +16,7 @@ use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Reason};
 use cenote_three::{Config, Lag, Links, Ring, ThreeEngine, ViewCheck, steps};
 
 fn session(seed: u64) -> Session {
-    Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, seed)
+    Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, seed)
 }
 
 /// That party `me` knows who is gone: one of `lost`. It is chance who finds out first, so there are two ways: the party sees
@@ -126,18 +126,18 @@ fn any_difference_is_named_at_both_ends() {
     let changes: [(&str, Change); 9] = [
         // With them their error: N; N and L; B; C.
         ("parameters", |config| {
-            config.parameters = check(Variant::OnDemand, 5 * 14, 2, 3, 5).unwrap();
+            config.method = check(Variant::OnDemand, 5 * 14, 2, 3, 5).unwrap().into();
         }),
         ("parameters", |config| {
-            config.parameters = check(Variant::OnDemand, 6 * 13, 2, 3, 6).unwrap();
+            config.method = check(Variant::OnDemand, 6 * 13, 2, 3, 6).unwrap().into();
         }),
         ("parameters", |config| {
-            config.parameters = check(Variant::OnDemand, 5 * 13, 3, 3, 5).unwrap();
+            config.method = check(Variant::OnDemand, 5 * 13, 3, 3, 5).unwrap().into();
         }),
         ("parameters", |config| {
-            config.parameters = check(Variant::OnDemand, 5 * 13, 2, 4, 5).unwrap();
+            config.method = check(Variant::OnDemand, 5 * 13, 2, 4, 5).unwrap().into();
         }),
-        ("variant", |config| config.parameters = tiny(Variant::Baseline)),
+        ("variant", |config| config.method = tiny(Variant::Baseline).into()),
         ("messages in flight", |config| config.lag = Lag::Measured),
         ("ahead", |config| config.ahead = 2),
         ("view check", |config| config.view_check = ViewCheck::Sha256),
@@ -151,7 +151,9 @@ fn any_difference_is_named_at_both_ends() {
     // The number of smaller buckets.
     let mixed = |k| check_mixed(Variant::CacheEfficient, 64, 2, 1, 4, k).unwrap();
     cases.push((base(&mixed(16)), "parameters", |config| {
-        config.parameters = check_mixed(Variant::CacheEfficient, 64, 2, 1, 4, 32).unwrap();
+        config.method = check_mixed(Variant::CacheEfficient, 64, 2, 1, 4, 32)
+            .unwrap()
+            .into();
     }));
     for (session, field, change) in cases {
         for odd in 0..3u8 {

@@ -85,7 +85,7 @@ fn messages_in_flight_change_no_transcript() {
 fn check_transcripts(change: Change) {
     let mut wrong = Vec::new();
     for (variant, view_check, recorded) in RECORDED {
-        let mut session = Session::new(&tiny(variant), view_check, 21);
+        let mut session = Session::new(tiny(variant), view_check, 21);
         session.odd = Some((1, change));
         let inputs = [0, 1, 2].map(small_input);
         let answer = small_answer(&inputs);
@@ -137,7 +137,7 @@ const RECORDED_ROWS: [(ViewCheck, [&str; 3]); 2] = [
 fn transcripts_of_rows_are_as_recorded() {
     let mut wrong = Vec::new();
     for (view_check, recorded) in RECORDED_ROWS {
-        let session = Session::new(&tiny(Variant::OnDemand), view_check, 21);
+        let session = Session::new(tiny(Variant::OnDemand), view_check, 21);
         let (found, results) = transcripts(session, |engine| {
             let wires = share(engine, &[0, 1, 2].map(small_input))?;
             let plan = small_plan();

@@ -48,7 +48,7 @@ fn xor(a: &BitMatrix, b: &BitMatrix) -> BitMatrix {
 }
 
 fn session() -> Session {
-    Session::new(&tiny(Variant::Baseline), ViewCheck::Mac, 3)
+    Session::new(tiny(Variant::Baseline), ViewCheck::Mac, 3)
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn plan() -> Plan {
 
 fn cluster() -> Three {
     Three {
-        parameters: tiny(Variant::OnDemand),
+        method: tiny(Variant::OnDemand).into(),
         view_check: ViewCheck::Mac,
     }
 }

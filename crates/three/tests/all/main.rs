@@ -14,6 +14,7 @@ mod golden;
 mod inputs;
 mod kept;
 mod late_batches;
+mod proofs;
 mod secrecy;
 mod shuffle;
 mod store;

@@ -110,7 +110,7 @@ fn withhold(session: &Session, corrupted: u8, case: Case, patience: Duration) ->
 /// party's share of the coin stays with it.
 #[test]
 fn a_withheld_message_is_not_bought_with_a_coin() {
-    let session = Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 1);
+    let session = Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 1);
     // Coins of the session: one per batch, one per verification, from both peers.
     let (watch, honest) = Watch::over(&session, 0, &Spy::listening());
     assert!(run(&honest, 0).iter().all(Result::is_ok));

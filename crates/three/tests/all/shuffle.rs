@@ -16,7 +16,7 @@ use crate::common::{Three, tiny};
 
 fn cluster() -> Three {
     Three {
-        parameters: tiny(Variant::OnDemand),
+        method: tiny(Variant::OnDemand).into(),
         view_check: ViewCheck::Mac,
     }
 }
@@ -75,7 +75,7 @@ fn program(engine: &mut ThreeEngine, values: &BitMatrix) -> Result<BitMatrix> {
 }
 
 fn session() -> Session {
-    Session::new(&tiny(Variant::OnDemand), ViewCheck::Mac, 1)
+    Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 1)
 }
 
 fn run(session: &Session) -> [Result<BitMatrix>; 3] {

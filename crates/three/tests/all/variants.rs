@@ -3,27 +3,27 @@
 
 use std::time::Duration;
 
-use crate::common::{memory_links, tiny};
+use crate::common::{memory_links, proofs, tiny};
 use cenote_circuit::{Plan, library};
 use cenote_net::{ChannelOptions, PartyId};
-use cenote_params::three::{Parameters, Variant, check, check_mixed};
+use cenote_params::three::{Variant, check, check_mixed};
 use cenote_primitives::{BitMatrix, Entropy};
 use cenote_session::conformance::{self, Cluster};
 use cenote_session::{Engine, Parties, Result};
-use cenote_three::{Config, Links, ThreeEngine, ViewCheck};
+use cenote_three::{Config, Links, Method, ThreeEngine, ViewCheck};
 
 /// Three parties over memory, each with several workers.
 struct Workers {
-    parameters: Parameters,
+    method: Method,
     view_check: ViewCheck,
     workers: usize,
     ahead: usize,
 }
 
 impl Workers {
-    fn new(parameters: Parameters) -> Self {
+    fn new<M: Into<Method>>(method: M) -> Self {
         Self {
-            parameters,
+            method: method.into(),
             view_check: ViewCheck::Mac,
             workers: 1,
             ahead: 1,
@@ -53,7 +53,7 @@ impl Cluster for Workers {
                 .map(|(links, me)| {
                     let program = &program;
                     scope.spawn(move || {
-                        let mut config = Config::new(self.parameters.clone(), "variants");
+                        let mut config = Config::new(self.method.clone(), "variants");
                         config.view_check = self.view_check;
                         config.entropy = Entropy::for_tests(me.into());
                         config.ahead = self.ahead;
@@ -113,10 +113,14 @@ fn workers_share_the_lanes() {
         (row * 7 + lane * lane) % 5 < 2
     });
     let expected = plan.evaluate(&inputs).unwrap();
-    for workers in [1, 3] {
+    let methods = [tiny(Variant::OnDemand).into(), proofs(40, 600).into()];
+    for (workers, method) in [1, 3]
+        .into_iter()
+        .flat_map(|workers| methods.clone().map(|method| (workers, method)))
+    {
         let cluster = Workers {
             workers,
-            ..Workers::new(tiny(Variant::OnDemand))
+            ..Workers::new::<Method>(method)
         };
         let results = cluster.run(|engine| {
             let own = (engine.me() == PartyId(2)).then_some(&inputs);

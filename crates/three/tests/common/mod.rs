@@ -7,10 +7,10 @@ pub(crate) mod session;
 use std::time::Duration;
 
 use cenote_net::{Channel, ChannelOptions, PartyId, memory_pair};
-use cenote_params::three::{Parameters, Variant, check};
+use cenote_params::three::{Parameters, Proofs, Variant, check};
 use cenote_primitives::Entropy;
 use cenote_session::{Result, conformance::Cluster};
-use cenote_three::{Config, Links, Ring, ThreeEngine, ViewCheck};
+use cenote_three::{Config, Links, Method, Ring, ThreeEngine, ViewCheck};
 
 /// Small parameters whose conditions hold, for tests that do not need the error to be small.
 pub(crate) fn tiny(variant: Variant) -> Parameters {
@@ -21,6 +21,11 @@ pub(crate) fn tiny(variant: Variant) -> Parameters {
     };
     let n = if l == 5 { 5 * 13 } else { n };
     check(variant, n, b, c, l).unwrap()
+}
+
+/// Proofs in batches of so many blocks.
+pub(crate) fn proofs(security: u32, blocks: u64) -> Proofs {
+    Proofs::new(security).unwrap().with_batch(blocks).unwrap()
 }
 
 /// The channels of three parties, in order, over memory.
@@ -44,7 +49,7 @@ pub(crate) fn memory_links(options: &ChannelOptions) -> [Links; 3] {
 
 /// Runs `program` at three parties and gives their results.
 pub(crate) fn run<T: Send>(
-    parameters: &Parameters,
+    method: &Method,
     view_check: ViewCheck,
     links: [Links; 3],
     program: impl Fn(&mut ThreeEngine) -> Result<T> + Sync,
@@ -56,7 +61,7 @@ pub(crate) fn run<T: Send>(
             .map(|(links, me)| {
                 let program = &program;
                 scope.spawn(move || {
-                    let mut config = Config::new(parameters.clone(), "test");
+                    let mut config = Config::new(method.clone(), "test");
                     config.view_check = view_check;
                     config.entropy = Entropy::for_tests(me.into());
                     let mut engine = ThreeEngine::start(PartyId(me), vec![links], config)?;
@@ -73,7 +78,7 @@ pub(crate) fn run<T: Send>(
 
 /// Three parties over memory.
 pub(crate) struct Three {
-    pub(crate) parameters: Parameters,
+    pub(crate) method: Method,
     pub(crate) view_check: ViewCheck,
 }
 
@@ -86,6 +91,6 @@ impl Cluster for Three {
 
     fn run<T: Send>(&self, program: impl Fn(&mut ThreeEngine) -> Result<T> + Sync) -> Vec<Result<T>> {
         let options = ChannelOptions::with_timeout(Duration::from_secs(20));
-        run(&self.parameters, self.view_check, memory_links(&options), program)
+        run(&self.method, self.view_check, memory_links(&options), program)
     }
 }

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{Channel, ChannelOptions, PartyId, TcpChannel, memory_pair};
-use cenote_params::three::Parameters;
 use cenote_primitives::{BitMatrix, Entropy, Sampler};
 use cenote_session::{Engine, Parties, Result, WireVector};
-use cenote_three::{Config, Links, Ring, ThreeEngine, ThreeWires, ViewCheck};
+use cenote_three::{Config, Links, Method, Ring, ThreeEngine, ThreeWires, ViewCheck};
 
 use super::intercept::{Spy, tap};
 
@@ -24,7 +23,7 @@ pub(crate) type Change = fn(&mut Config);
 /// A session to be run.
 #[derive(Clone)]
 pub(crate) struct Session {
-    pub(crate) parameters: Parameters,
+    pub(crate) method: Method,
     pub(crate) view_check: ViewCheck,
     /// Fixes every party's randomness.
     pub(crate) seed: u64,
@@ -43,9 +42,9 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(parameters: &Parameters, view_check: ViewCheck, seed: u64) -> Self {
+    pub(crate) fn new(method: impl Into<Method>, view_check: ViewCheck, seed: u64) -> Self {
         Self {
-            parameters: parameters.clone(),
+            method: method.into(),
             view_check,
             seed,
             spies: [None, None, None],
@@ -112,7 +111,7 @@ impl Session {
 
     /// The configuration of party `me`.
     pub(crate) fn config(&self, me: u8) -> Config {
-        let mut config = Config::new(self.parameters.clone(), "attacked");
+        let mut config = Config::new(self.method.clone(), "attacked");
         config.view_check = self.view_check;
         config.entropy = Entropy::for_tests(self.seed << 8 | u64::from(me));
         if let Some(change) = self.change {

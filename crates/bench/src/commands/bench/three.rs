@@ -6,7 +6,7 @@ use crate::three::latency::{Latency, LatencyReport, run_latency};
 use crate::three::ring::{RingBench, run_ring};
 use crate::three::steady::{Length, Mode, Steady, run_steady};
 use crate::three::table2::{Table2, run_table2};
-use cenote::{Result, Variant, ViewCheck};
+use cenote::{Result, Variant, Verification, ViewCheck};
 use serde::Serialize;
 
 use super::place::{draw, measured};
@@ -64,7 +64,7 @@ pub(super) fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
         circuit: options.circuit.clone(),
         // Every row has a variant and a view check of its own.
         settings: options.service.settings(&Checks {
-            variant: Variant::OnDemand,
+            variant: Verification::Triples(Variant::OnDemand),
             view_check: ViewCheck::Mac,
         }),
         length: options.section.length(),

@@ -7,7 +7,7 @@ use crate::three::Settings;
 use crate::three::latency::CIRCUITS;
 use crate::three::steady::{Length, Mode};
 use cenote::text::{count, quantity};
-use cenote::{Three, Transport, Variant, ViewCheck};
+use cenote::{Three, Transport, Verification, ViewCheck};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -19,7 +19,7 @@ use cenote_console::args::seconds;
 pub(crate) struct Checks {
     /// How AND gates are verified
     #[arg(long, value_parser = variants(), default_value = "on-demand")]
-    pub(crate) variant: Variant,
+    pub(crate) variant: Verification,
     /// How views are compared: mac or sha256
     #[arg(long, default_value = "mac")]
     pub(crate) view_check: ViewCheck,
@@ -193,6 +193,6 @@ fn milliseconds(text: &str) -> Result<f64, String> {
     }
 }
 
-fn variants() -> impl TypedValueParser<Value = Variant> {
-    PossibleValuesParser::new(Variant::ALL.map(Variant::name)).try_map(|name| Three::variant(&name))
+fn variants() -> impl TypedValueParser<Value = Verification> {
+    PossibleValuesParser::new(Verification::ALL.map(Verification::name)).try_map(|name| Three::variant(&name))
 }

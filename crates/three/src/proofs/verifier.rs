@@ -1,0 +1,176 @@
+//! A party's part as the verifier of the two other parties' proofs.
+
+use cenote_primitives::sumcheck::QUARTER_POINTS;
+use cenote_primitives::{Block, gf128};
+use cenote_session::{Check, Error, Result};
+use subtle::ConstantTimeEq;
+
+use super::algebra::{LAST_VALUES, last_claim, next_claim, through};
+use super::prover::{Batch, Prover};
+use super::transcript::{Hash, Transcript};
+use crate::{checks, steps};
+
+/// What the two others told of their proofs after the first message.
+pub(super) struct Told {
+    /// Their words on the common challenge: the previous party's, and the next one's.
+    pub(super) words: [Hash; 2],
+    /// The next party's values, masked, and then the value of its first half.
+    pub(super) values: Vec<Block>,
+    /// The digests of the previous party's values.
+    pub(super) digests: Vec<Hash>,
+    /// The value of its second half.
+    pub(super) value: [u8; 16],
+}
+
+/// What a verifier opens of a proof, or hears of the other verifier.
+pub(super) struct Opening {
+    /// Of the half of the statement that it knows, at the last challenge.
+    value: Block,
+    /// This verifier's share of the product of both halves' values.
+    product: Block,
+    transcript: Hash,
+}
+
+/// Both others have the same challenge, and the same operands as far as this party has them: only now may anything be opened.
+pub(super) struct Agreed(());
+
+impl Opening {
+    const BYTES: usize = 64;
+
+    fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..16].copy_from_slice(&self.value.to_bytes());
+        bytes[16..32].copy_from_slice(&self.product.to_bytes());
+        bytes[32..].copy_from_slice(&self.transcript);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let block = |from: usize| Block::from_bytes(std::array::from_fn(|i| bytes[from + i]));
+        Self {
+            value: block(0),
+            product: block(16),
+            transcript: std::array::from_fn(|i| bytes[32 + i]),
+        }
+    }
+}
+
+impl Prover {
+    /// Follows the next party's proof as its left verifier, from its share of the first claim on.
+    pub(super) fn follow_next(
+        &mut self,
+        batch: &Batch<'_>,
+        common: &Hash,
+        mut claim: Block,
+        told: &Told,
+    ) -> Opening {
+        let prover = (self.me + 1) % 3;
+        let mut transcript = Transcript::new(common, prover);
+        let mut values = &told.values[..];
+        for step in 1..=batch.steps {
+            let (message, rest) = values
+                .split_first_chunk::<QUARTER_POINTS>()
+                .expect("values of all steps");
+            values = rest;
+            let nonce = self.nonce(batch, 1, step);
+            transcript.add(&batch.header.message(prover, step, &nonce, message));
+            let challenge = transcript.challenge();
+            claim = next_claim(challenge, claim, message);
+            self.halves.next.fold(&challenge);
+        }
+        let (message, _) = values
+            .split_first_chunk::<LAST_VALUES>()
+            .expect("values of the last step");
+        let nonce = self.nonce(batch, 1, batch.steps + 1);
+        transcript.add(&batch.header.message(prover, batch.steps + 1, &nonce, message));
+        let at = transcript.last_challenge();
+        let mask = self.mask(batch, 0, 1);
+        Opening {
+            value: through(&self.halves.next.end(mask), at),
+            product: last_claim(at, claim, message),
+            transcript: *transcript.digest(),
+        }
+    }
+
+    /// Follows the previous party's proof as its right verifier.
+    pub(super) fn follow_previous(
+        &mut self,
+        batch: &Batch<'_>,
+        common: &Hash,
+        mut claim: Block,
+        told: &Told,
+    ) -> Opening {
+        let mut transcript = Transcript::new(common, (self.me + 2) % 3);
+        let (last, digests) = told.digests.split_last().expect("a digest of each step");
+        for (step, digest) in (1..).zip(digests) {
+            transcript.add(digest);
+            let challenge = transcript.challenge();
+            let pads = self.pads_of_previous(batch, step, QUARTER_POINTS);
+            let pads = pads.first_chunk().expect("a pad for each value");
+            claim = next_claim(challenge, claim, pads);
+            self.halves.previous.fold(&challenge);
+        }
+        transcript.add(last);
+        let at = transcript.last_challenge();
+        let pads = self.pads_of_previous(batch, batch.steps + 1, LAST_VALUES);
+        let mask = self.mask(batch, 1, 0);
+        Opening {
+            value: through(&self.halves.previous.end(mask), at),
+            product: last_claim(at, claim, pads.first_chunk().expect("a pad for each value")),
+            transcript: *transcript.digest(),
+        }
+    }
+
+    /// Makes sure of what must be so before anything is opened.
+    pub(super) fn agree(
+        &self,
+        common: &Hash,
+        told: &Told,
+        next: &Opening,
+        previous: &Opening,
+    ) -> Result<Agreed> {
+        if told.words != [*common; 2] {
+            let detail = "the parties heard different first messages of proofs";
+            return Err(failed(checks::PROOF_TRANSCRIPT, detail, steps::PROOF_CHALLENGE));
+        }
+        let of_next = told.values[told.values.len() - 1].to_bytes();
+        let same = of_next.ct_eq(&next.value.to_bytes()) & told.value.ct_eq(&previous.value.to_bytes());
+        if !bool::from(same) {
+            let detail =
+                "two parties have different operands of gates: one deviated, or they run different programs";
+            return Err(failed(checks::PROOF_OPERANDS, detail, steps::PROOF_TAIL));
+        }
+        Ok(Agreed(()))
+    }
+
+    /// Opens what this party found to the other verifier of each proof, and decides.
+    pub(super) fn open(&mut self, _agreed: Agreed, next: &Opening, previous: &Opening) -> Result<()> {
+        // The previous party is the next one's other verifier, and the next one the previous one's.
+        let (from_previous, from_next) =
+            self.ring
+                .exchange(steps::PROOF_OPENING, &next.to_bytes(), &previous.to_bytes())?;
+        for (ours, theirs, prover) in [
+            (next, from_previous, self.me + 1),
+            (previous, from_next, self.me + 2),
+        ] {
+            let theirs = Opening::from_bytes(&theirs);
+            let prover = cenote_net::PartyId(prover % 3);
+            if ours.transcript != theirs.transcript {
+                let detail = format!("the verifiers of {prover} heard different proofs");
+                return Err(failed(checks::PROOF_TRANSCRIPT, &detail, steps::PROOF_OPENING));
+            }
+            let product = gf128::mul(ours.value, theirs.value).to_bytes();
+            let claimed = (ours.product ^ theirs.product).to_bytes();
+            if !bool::from(product.ct_eq(&claimed)) {
+                let detail = format!("a proof of the products of {prover} does not hold");
+                return Err(failed(checks::PROOF, &detail, steps::PROOF_OPENING));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Who deviated cannot be told: the prover, or the other verifier.
+fn failed(check: Check, detail: &str, step: cenote_net::Step) -> Error {
+    Error::cheated(check, None, step, detail)
+}

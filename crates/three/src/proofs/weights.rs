@@ -1,0 +1,77 @@
+//! The random weights of a batch's gates.
+
+use cenote_primitives::sumcheck::{GridSums, RowSums, add_grid, add_rows, weigh};
+use cenote_primitives::{Block, Block512, Position, Prg, SecretBlocks, as_quarters_mut, gf128};
+
+use crate::triple_check::Pair;
+
+/// x^64.
+const SHIFTED: Block = Block([0, 1u64.to_le()]);
+
+/// For each tile a block of weights, and as many again where they are of 128 bits: the weight of a column is the first one's plus x^64 times the second one's.
+pub(super) struct Weights {
+    variables: u32,
+    halves: Vec<Vec<Block512>>,
+}
+
+impl Weights {
+    pub(super) fn new(coin: Block, variables: u32, weight_bits: u32, tiles: usize) -> Self {
+        let prg = Prg::new(coin);
+        let half = |stream: u64| {
+            let mut weights = vec![Block512::ZERO; tiles];
+            prg.fill(Position { stream, index: 0 }, &mut weights);
+            weights
+        };
+        Self {
+            variables,
+            halves: (0..u64::from(weight_bits / 64)).map(half).collect(),
+        }
+    }
+
+    /// The values of a prover's first message, at the points of the grid of which a coordinate is ∞.
+    pub(super) fn grid(&self, x: &Pair, y: &Pair, blocks: usize) -> Vec<Block> {
+        let operands = [&x[0], &y[0], &y[1], &x[1]].map(|vector| &vector[..blocks]);
+        self.joined(|weights| {
+            let mut sums = GridSums::new(self.variables);
+            add_grid(operands, weights, &mut sums);
+            sums.totals().collect()
+        })
+    }
+
+    /// The sum of each row of tiles of `weight · (x·y ⊕ z)`, or of `weight · z`.
+    pub(super) fn rows(&self, products: Option<[&[Block512]; 2]>, z: &[Block512]) -> Vec<Block> {
+        self.joined(|weights| {
+            let mut sums = RowSums::new(self.variables);
+            add_rows(products, z, weights, &mut sums);
+            sums.totals().collect()
+        })
+    }
+
+    fn joined(&self, of: impl Fn(&[Block512]) -> Vec<Block>) -> Vec<Block> {
+        let mut halves = self.halves.iter().map(|weights| of(weights));
+        let low = halves.next().unwrap_or_default();
+        match halves.next() {
+            None => low,
+            Some(high) => {
+                let join = |(low, high): (Block, Block)| low ^ gf128::mul(high, SHIFTED);
+                low.into_iter().zip(high).map(join).collect()
+            }
+        }
+    }
+
+    /// Multiplies elements of columns with their weights.
+    pub(super) fn weigh(&self, elements: &mut [Block]) {
+        let [low, high @ ..] = &self.halves[..] else {
+            return;
+        };
+        let [high] = high else { return weigh(elements, low) };
+        let mut copy = SecretBlocks::zeroed(elements.len().div_ceil(4));
+        let copy = &mut as_quarters_mut(&mut copy)[..elements.len()];
+        copy.copy_from_slice(elements);
+        weigh(elements, low);
+        weigh(copy, high);
+        for (element, high) in elements.iter_mut().zip(copy) {
+            *element ^= gf128::mul(*high, SHIFTED);
+        }
+    }
+}
