@@ -270,6 +270,8 @@ pub struct ThreeUse {
     pub orders: f64,
     /// Whether views are compared by SHA-256, or by a MAC.
     pub hashed_views: bool,
+    /// Whether gates are proved, so that there are no views of gates and triples.
+    pub proofs: bool,
 }
 
 impl ThreeUse {
@@ -282,6 +284,9 @@ impl ThreeUse {
 
 /// Purposes of a component's keystream that have keys of their own, after the first.
 const PURPOSES: f64 = 5.0;
+
+/// The same with proofs: summands of gates, inputs, coins, pads, nonces and two masks.
+const PURPOSES_OF_PROOFS: f64 = 7.0;
 
 /// The same of moving rows in secret orders, which one worker does.
 const PURPOSES_OF_ROWS: f64 = 7.0;
@@ -298,12 +303,15 @@ pub fn three(use_: &ThreeUse) -> Computational {
         false => (0.0, 0.0),
     };
     let later = if use_.blocks > ThreeUse::BLOCKS_OF_FIRST {
-        PURPOSES * use_.workers + purposes_of_rows + (use_.blocks / ThreeUse::BLOCKS_OF_KEY).ceil()
+        let purposes = if use_.proofs { PURPOSES_OF_PROOFS } else { PURPOSES };
+        purposes * use_.workers + purposes_of_rows + (use_.blocks / ThreeUse::BLOCKS_OF_KEY).ceil()
     } else {
         0.0
     };
     let views = if use_.hashed_views {
         0.0
+    } else if use_.proofs {
+        views_of_rows
     } else {
         KEYS_OF_VIEWS * use_.workers + views_of_rows
     };
@@ -378,6 +386,7 @@ mod tests {
                 blocks,
                 orders: 0.0,
                 hashed_views,
+                proofs: false,
             })
             .bits
         };
@@ -387,8 +396,18 @@ mod tests {
             blocks: 1e6,
             orders: 10.0,
             hashed_views: false,
+            proofs: false,
         });
         assert_eq!(orders.bits, 128.0 - (15f64 + 6.0 + 30.0).log2());
+        // Proofs have no views of their gates.
+        let proved = three(&ThreeUse {
+            workers: 5.0,
+            blocks: 0.0,
+            orders: 0.0,
+            hashed_views: false,
+            proofs: true,
+        });
+        assert!(proved.bits > bits(5.0, 0.0, false));
         assert_eq!(bits(1.0, 1e6, true), 128.0 - 3f64.log2());
         assert_eq!(bits(1.0, 1e6, false), 128.0 - 15f64.log2());
         // Two more keys of each component, and one for each of five purposes.

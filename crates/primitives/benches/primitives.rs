@@ -7,7 +7,9 @@ use std::time::Duration;
 use cenote_primitives::kernels::rows_to_columns;
 use cenote_primitives::kernels::{rows_to_vectors, vectors_to_rows};
 use cenote_primitives::reed_solomon::ReedSolomon;
-use cenote_primitives::sumcheck::{self, Fold, GridSums, add_grid, add_quarter_grid, fold_quarters, weigh};
+use cenote_primitives::sumcheck::{
+    self, Fold, GridSums, QUARTER, TileMut, add_grid, add_quarter_grid, fold_quarters, quarters, weigh,
+};
 use cenote_primitives::{
     BitMatrix, Block, Block512, LaneRun, PolyMac, Position, Prg, Sampler, Simd, pack_bits, transpose64,
     unpack_bits,
@@ -76,23 +78,36 @@ fn sumcheck(c: &mut Criterion) {
         let mut elements = [(); 4].map(|()| vec![Block::ZERO; GATES / rows]);
         group.bench_function(BenchmarkId::new("fold all four", rows), |b| {
             b.iter(|| {
-                for (rows, elements) in operands.iter().zip(&mut elements) {
-                    fold.apply(black_box(rows), elements);
+                for (operand, elements) in operands.iter().zip(&mut elements) {
+                    for (rows, elements) in operand.chunks_exact(rows).zip(elements.chunks_exact_mut(512)) {
+                        fold.apply(black_box(rows), tile(elements));
+                    }
                 }
             });
         });
         let [u, v, ..] = &mut elements;
         group.bench_function(BenchmarkId::new("weigh one of four", rows), |b| {
-            b.iter(|| weigh(black_box(u), weights));
+            b.iter(|| {
+                for (elements, weights) in u.chunks_exact_mut(512).zip(weights) {
+                    weigh(tile(black_box(elements)), weights);
+                }
+            });
         });
         let mut sums = [Block::ZERO; sumcheck::QUARTER_POINTS];
         group.bench_function(BenchmarkId::new("half of a message", rows), |b| {
-            b.iter(|| add_quarter_grid(black_box(u), v, &mut sums));
+            b.iter(|| add_quarter_grid(quarters(black_box(u)), quarters(v), &mut sums));
         });
         group.bench_function(BenchmarkId::new("fold quarters of one of four", rows), |b| {
             b.iter(|| fold_quarters(black_box(u), &[KEY; 4]));
         });
     }
+}
+
+/// The quarters of a tile's elements.
+fn tile(elements: &mut [Block]) -> TileMut<'_> {
+    let (quarters, _) = elements.as_chunks_mut::<QUARTER>();
+    let quarters: &mut [_; 4] = quarters.try_into().expect("four quarters");
+    quarters.each_mut()
 }
 
 fn mac(c: &mut Criterion) {

@@ -149,3 +149,12 @@ impl Within {
         }
     }
 }
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        // Nobody waits for a thread that has panicked.
+        if std::thread::panicking() {
+            self.evaluator_interrupters.iter().for_each(Closer::close);
+        }
+    }
+}

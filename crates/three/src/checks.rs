@@ -17,7 +17,7 @@ cenote_session::checks! {
     KEPT_SHARE = 6, "kept value";
     /// Rows that were moved are not those that were there before.
     SHUFFLE = 7, "shuffled rows";
-    /// A proof that products are right does not hold (Boyle et al., ASIACRYPT 2020).
+    /// A proof that products are right does not hold (Boyle et al., CCS 2019).
     PROOF = 8, "proof";
     /// Parties heard different messages of a proof.
     PROOF_TRANSCRIPT = 9, "proof transcript";

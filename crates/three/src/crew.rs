@@ -59,12 +59,7 @@ impl Crew<'_> {
         let checker = match self.method {
             Method::Proofs(proofs) => {
                 let prover = Prover::new(me, number, *proofs, beside, keys());
-                Checker::Proofs(Proving::start(
-                    prover,
-                    interrupters,
-                    self.last_word.clone(),
-                    log(),
-                )?)
+                Checker::Proofs(Proving::start(prover, interrupters, self.last_word.clone(), log)?)
             }
             Method::Triples(parameters) => {
                 let views = |thread: &str| {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cenote_circuit::Plan;
 use cenote_net::{Meter, PartyId};
 use cenote_params::computational::{self, ThreeUse};
-use cenote_primitives::{BLOCK_BITS, BitMatrix, LaneRun};
+use cenote_primitives::{BLOCK_BITS, BitMatrix, Block512, LaneRun};
 use cenote_session::{
     Check, Costs, Engine, Error, Guarded, Ledger, Parties, Piece, Result, WireVector, check_arrange,
     check_digest, check_input, check_run, compare_digests,
@@ -23,7 +23,7 @@ use crate::online::{input, kept, output};
 use crate::settings::{Config, Links, Method, ViewCheck, worker_bytes};
 use crate::setup::keys::{Counter, PairSecrets, Purpose};
 use crate::setup::{check_links, compare, farewell};
-use crate::store::{Online, Store, settings};
+use crate::store::{Online, Store};
 use crate::triple_check::constant_holder;
 use crate::wires::{ThreeWires, spare};
 use crate::{Ring, steps};
@@ -95,14 +95,10 @@ impl ThreeEngine {
         check_links(me, &links)?;
         lag.check()?;
         check_batch(&method)?;
-        let mut online = match (folder, &method) {
-            (Some(folder), Method::Triples(parameters)) => Some(
-                Online::open(me, folder, &settings(parameters, view_check))
-                    .inspect_err(|error| abort_all(&mut links, error))?,
-            ),
-            // Proofs take nothing that could be in stock.
-            _ => None,
-        };
+        let online = folder.map(|folder| Online::open(me, folder, &method, view_check));
+        let mut online = online
+            .transpose()
+            .inspect_err(|error| abort_all(&mut links, error))?;
         if online.is_some() {
             terms.push(("triples".into(), "from stock, version 3".into()));
         }
@@ -445,14 +441,19 @@ impl Engine for ThreeEngine {
                 let each = 3.0 * parameters.blocks_per_batch() as f64 / n + 1.0;
                 each * (gates + waiting)
             }
-            // A summand for each gate, and much less for the proofs.
-            Method::Proofs(_) => 2.0 * gates,
+            // A summand for each gate. Whatever a proof takes of the keystream, it sends more than a quarter as much.
+            Method::Proofs(_) => {
+                let of_proofs = |worker: &Worker| worker.checker.costs().map(|(meter, _)| meter.payload_sent);
+                let sent: u64 = self.workers.iter().filter_map(of_proofs).sum();
+                gates + 4.0 * sent as f64 / size_of::<Block512>() as f64
+            }
         };
         let session = ThreeUse {
             workers,
             orders: self.shuffler.orders() as f64,
             blocks: 4.0 * (blocks_of_512 + (self.shuffler.blocks() + self.digester.blocks()) as f64),
             hashed_views: self.view_check == ViewCheck::Sha256,
+            proofs: matches!(self.method, Method::Proofs(_)),
         };
         let bits = computational::three(&session).bits;
         match &self.method {

@@ -21,7 +21,7 @@ use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 /// Settings of the three-party protocol, the same at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Three {
-    /// How AND gates are verified; if nothing is said, with triples on demand, except for jobs that are so small that less is
+    /// How AND gates are verified: by proofs, or with triples in one of four ways; if nothing is said, with triples on demand, except for jobs that are so small that less is
     /// sent for the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Verification>,
@@ -179,7 +179,7 @@ impl Protocol for Three {
                 self.view_check = value.named(|name| name.parse().ok(), what)?;
             }
             "security" => {
-                let what = "security is a number of bits from 1 to 128; 40 is usual";
+                let what = "security is a number of bits from 1 to 128, with proofs to 120; 40 is usual";
                 self.security = value.number(1..=128, what)?;
             }
             "workers" => self.workers = value.number(1..=64, "workers is a number from 1 to 64")?,
@@ -188,7 +188,7 @@ impl Protocol for Three {
         Ok(())
     }
 
-    /// A worker makes triples on one thread and evaluates on another; each has its own channels.
+    /// A worker makes triples, or proves gates, on one thread and evaluates on another; each has its own channels.
     fn topology(&self) -> Topology {
         Topology {
             name: Self::NAME.into(),

@@ -46,10 +46,20 @@ impl Ring {
         to_previous: &[u8; N],
         to_next: &[u8; N],
     ) -> Result<([u8; N], [u8; N])> {
+        self.tell(step, to_previous, to_next)?;
+        self.hear(step)
+    }
+
+    /// Sends one message to each peer.
+    pub(crate) fn tell(&mut self, step: Step, to_previous: &[u8], to_next: &[u8]) -> Result<()> {
         self.previous.send(step, to_previous)?;
         self.previous.flush()?;
         self.next.send(step, to_next)?;
-        self.next.flush()?;
+        Ok(self.next.flush()?)
+    }
+
+    /// Receives one message from each peer: `(from_previous, from_next)`.
+    pub(crate) fn hear<const N: usize>(&mut self, step: Step) -> Result<([u8; N], [u8; N])> {
         let (mut from_previous, mut from_next) = ([0; N], [0; N]);
         self.previous.recv(step, &mut from_previous)?;
         self.next.recv(step, &mut from_next)?;

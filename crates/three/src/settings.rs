@@ -174,7 +174,7 @@ impl Method {
         match self {
             Self::Triples(parameters) => Shape::of(parameters).to_string(),
             Self::Proofs(proofs) => format!(
-                "weights of {} bits, batches of {} blocks",
+                "proofs, version 1, weights of {} bits, batches of {} blocks",
                 proofs.weight_bits(),
                 proofs.batch()
             ),
@@ -301,7 +301,7 @@ impl Config {
 
 /// The channels of one worker of a party: each thread has its own to both peers.
 pub struct Links {
-    /// For the thread that makes triples.
+    /// For the thread that makes triples, or proves gates.
     pub generator: Ring,
     /// For the thread that evaluates circuits.
     pub evaluator: Ring,

@@ -77,9 +77,9 @@ steps! {
     PROOF_DIGEST = 0x321, "digest a proof";
     /// The word on the challenge that all proofs have in common, to both others.
     PROOF_CHALLENGE = 0x322, "agree on a challenge";
-    /// The masked values of a proof's later steps, to the previous party.
+    /// The masked values of a proof's later steps, and then that of the first half, to the previous party.
     PROOF_TAIL = 0x323, "finish a proof";
-    /// Their digests, to the next party.
+    /// Their digests, and then the value of the second half, to the next party.
     PROOF_DIGESTS = 0x324, "digest the end of a proof";
     /// What a verifier found, to the other verifier.
     PROOF_OPENING = 0x325, "verify a proof";

@@ -14,7 +14,7 @@ pub(crate) const WIRES: &str = "shares of wires";
 /// Replicated sharings of `wires` × `lanes` bits, as one party holds them: component `i` and component `i + 1` of each.
 ///
 /// Both components are rows of 64-bit words like those of a [`cenote_primitives::BitMatrix`], but their padding bits
-/// mean nothing and are never sent. `Debug` prints the shape only.
+/// mean nothing. Both holders of a component have the same there too, since gates are checked with them. `Debug` prints the shape only.
 #[derive(Clone)]
 pub struct ThreeWires {
     wires: usize,

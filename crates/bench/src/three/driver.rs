@@ -126,6 +126,14 @@ impl Driver {
         self.method.n()
     }
 
+    /// How many blocks of gates are opened together at most: with triples much less than a batch, of which a section then has a whole number.
+    pub(crate) fn most_opened(&self) -> u64 {
+        match self.method {
+            Method::Triples(_) => self.n() / 8,
+            Method::Proofs(_) => u64::MAX,
+        }
+    }
+
     /// Whether triples are shuffled against a whole batch of gates, so that every verification spends a batch.
     pub(crate) fn spends_batches(&self) -> bool {
         self.method.verification() == Variant::Reshuffle.into()

@@ -173,7 +173,7 @@ impl Measurement for Steady {
         // Where units of the circuit do not fit batches well, each of three sections may leave most of one.
         let ahead = if 3 * each > method.n() { stock + 3 } else { stock };
         let driver = Driver::start(me, links, &self.settings, ahead)?;
-        let pieces = Pieces::new(&load.plan, workers, driver.n());
+        let pieces = Pieces::new(&load.plan, workers, driver.most_opened());
         let segment = load.instance(pieces.lanes(pieces.segment)?)?;
         let mut party = Cycles {
             mode: self.mode,
@@ -401,10 +401,11 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn new(plan: &Plan, workers: u64, n: u64) -> Self {
+    /// `most` blocks of gates, about, are opened together at most.
+    fn new(plan: &Plan, workers: u64, most: u64) -> Self {
         let units = (ThreeEngine::group_lanes(plan) / BLOCK_BITS) as u64;
         let blocks = plan.and_count().max(1) as u64;
-        let most = (SEGMENT_GATES as u64 / BLOCK_BITS as u64).min(n / 8) / blocks;
+        let most = (SEGMENT_GATES as u64 / BLOCK_BITS as u64).min(most) / blocks;
         let group = units.min(most.max(1));
         Self {
             workers,
@@ -449,7 +450,7 @@ mod tests {
     fn sections_are_cut_into_equal_shares_for_all_workers() {
         let plan = Plan::new(&cenote::circuits::open("lib:aes128").unwrap());
         for workers in [1, 2, 5] {
-            let pieces = Pieces::new(&plan, workers, 1 << 20);
+            let pieces = Pieces::new(&plan, workers, 1 << 17);
             assert_eq!(pieces.segment % pieces.group, 0);
             assert!(pieces.segment * 6400 * 512 <= SEGMENT_GATES as u64);
             for units in [1, pieces.group, pieces.segment, 163, 491] {

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 use super::BLOCK_BITS;
 use crate::{LogProb, Refusal};
 
-/// Blocks of gates in a full batch: 2^23 gates.
-const BATCH: u64 = 1 << 14;
+/// Blocks of gates in a full batch: 2^24 gates.
+const BATCH: u64 = 1 << 15;
 
 /// How many variables the polynomials of a column have, at least and at most: a tile has two to that power rows.
 const VARIABLES: (u32, u32) = (3, 7);
@@ -17,6 +17,9 @@ const FIRST_MESSAGE: f64 = 0.04;
 
 /// The most bits of security for which weights of 64 bits do.
 const NARROW: u32 = 60;
+
+/// Steps of the largest batch, of a layer of 2^32 blocks.
+const MOST_STEPS: u32 = 20;
 
 /// Bytes of an element of the field, and of a hash.
 const ELEMENT: u64 = 16;
@@ -30,10 +33,13 @@ pub struct Proofs {
 }
 
 impl Proofs {
+    /// Batches that are proved side by side while another is filled: the messages of one are on their way while a party works on another.
+    pub const BATCHES_UNDER_WAY: usize = 3;
+
     /// For an error of at most `2^-security`.
     ///
     /// # Errors
-    /// A security level outside 1 to 120: a challenge of a hash has 128 bits, of which an attacker who tries many grinds some off.
+    /// A security level outside 1 to 120: with weights of 128 bits the error is about `2^-122`.
     pub fn new(security: u32) -> Result<Self, Refusal> {
         if !(1..=120).contains(&security) {
             return Err(Refusal::new("proofs").because("1 <= security <= 120", security.to_string()));
@@ -102,7 +108,8 @@ impl Proofs {
     #[must_use]
     pub fn proof_bytes(&self, blocks: u64) -> u64 {
         let steps = u64::from(self.steps(blocks));
-        let proof = (values(self.variables(blocks)) + 8 * steps + 4) * ELEMENT;
+        // With the value of each half.
+        let proof = (values(self.variables(blocks)) + 8 * steps + 4 + 2) * ELEMENT;
         let digests = (2 + steps) * HASH;
         // Barrier, coin, word on the challenge, and what is opened, each to both others.
         proof + digests + 2 * (8 + ELEMENT + HASH + 2 * ELEMENT + HASH)
@@ -113,10 +120,16 @@ impl Proofs {
     pub fn job_bytes(&self, blocks: u64, openings: u64) -> u64 {
         let of_gates = blocks.saturating_mul(u64::from(BLOCK_BITS) / 8);
         let full = (blocks / self.batch).saturating_mul(self.proof_bytes(self.batch));
-        let last = self.proof_bytes((blocks % self.batch).max(1));
+        let last = match blocks % self.batch {
+            0 => 0,
+            more => self.proof_bytes(more),
+        };
+        // At worst, what is opened before is proved in a batch of its own.
+        let others = openings.saturating_sub(1).saturating_mul(self.proof_bytes(1));
         of_gates
             .saturating_add(full)
-            .saturating_add(last.saturating_mul(openings.max(1)))
+            .saturating_add(last)
+            .saturating_add(others)
     }
 
     /// Bits that a party sends for each gate of full batches, proofs included.
@@ -126,9 +139,14 @@ impl Proofs {
     }
 
     /// The probability that something wrong passes, over the whole life of the session: the first batch with something wrong passes or ends it.
+    ///
+    /// The weights hide it with `2^-w`, a little more since they are a block cipher's; the first challenge with `2 n / 2^128`, that of each later step with
+    /// `4 / 2^128`, and the last with `4 / (2^128 - 2)`.
     #[must_use]
     pub fn error(&self) -> LogProb {
-        LogProb::from_log2(-f64::from(self.weight_bits))
+        let weights = 2f64.powi(-(self.weight_bits as i32)) * (1.0 + 1e-9);
+        let degrees = f64::from(2 * VARIABLES.1 + 4 * MOST_STEPS + 4);
+        LogProb::from_probability(weights + degrees * 2f64.powi(-128))
     }
 
     /// How much work finds a challenge that hides something wrong, in bits: each hash tried wins with `14 / 2^128` at most, 14 being the most that a
@@ -138,13 +156,25 @@ impl Proofs {
         128.0 - f64::from(2 * VARIABLES.1).log2()
     }
 
-    /// The most bytes that one worker takes: two batches of gates of six bits each, one that is filled while the other is proved, and of that the elements
-    /// of four vectors and copies of them.
+    /// The tiles of the batch that has most: one of a few blocks less than would have polynomials of more variables has more than a full one.
+    fn most_tiles(&self) -> u64 {
+        let tiles = |blocks: u64| self.padded(blocks) >> self.variables(blocks);
+        let (least, most) = VARIABLES;
+        let largest = |variables: u32| {
+            let end = 128.0 * values(variables + 1) as f64 / (FIRST_MESSAGE * f64::from(BLOCK_BITS));
+            self.batch.min(end as u64)
+        };
+        let ends = (least..most).map(largest).chain([self.batch]);
+        ends.map(|blocks| tiles(blocks.max(1))).max().unwrap_or(1)
+    }
+
+    /// The most bytes that one worker takes, if no layer is larger than a batch: batches of gates of six bits each, one that is filled while others wait or
+    /// are proved, and of the one that is proved the elements of four vectors and copies of them.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        let logs = 2 * 6 * self.batch * u64::from(BLOCK_BITS) / 8;
-        let columns = self.padded(self.batch) >> self.variables(self.batch);
-        let elements = 8 * columns * u64::from(BLOCK_BITS) * ELEMENT;
+        let logs = (1 + Self::BATCHES_UNDER_WAY as u64) * 6 * self.batch * u64::from(BLOCK_BITS) / 8;
+        let columns = self.most_tiles() * u64::from(BLOCK_BITS);
+        let elements = 8 * columns * ELEMENT;
         // Sums of the first message, and rows' sums.
         let sums = (values(VARIABLES.1) + 5 * (1 << VARIABLES.1)) * 64;
         logs + elements + sums
@@ -181,21 +211,45 @@ mod tests {
             let blocks = 1u64 << (log_gates - 9);
             (8 * proofs.job_bytes(blocks, 1)) as f64 / (blocks * 512) as f64
         };
-        assert!(bits(24) < 1.05, "{}", bits(24));
+        assert!(bits(24) < 1.02, "{}", bits(24));
         assert!(bits(20) < 1.06, "{}", bits(20));
-        assert!(proofs.bits_per_and() < 1.05);
-        assert!(proofs.memory_bytes() < 40 << 20);
+        assert!(proofs.bits_per_and() < 1.02);
+        assert!(proofs.memory_bytes() < 80 << 20);
     }
 
     #[test]
     fn weights_are_wide_where_security_is() {
         assert_eq!(Proofs::new(60).unwrap().weight_bits(), 64);
-        assert!(Proofs::new(61).unwrap().error().meets(61));
+        for (security, log2) in [(40, -64.0), (60, -64.0), (61, -121.4), (120, -121.4)] {
+            let proofs = Proofs::new(security).unwrap();
+            assert!(proofs.error().meets(security));
+            assert!((proofs.error().log2() - log2).abs() < 0.2, "{}", proofs.error());
+        }
         assert!(Proofs::new(120).unwrap().challenge_bits() > 120.0);
         for security in [0, 121] {
             assert!(Proofs::new(security).is_err());
         }
         assert!(Proofs::new(40).unwrap().with_batch(0).is_err());
+    }
+
+    #[test]
+    fn memory_is_that_of_the_batch_with_most_tiles() {
+        for blocks in [1, 100, 5000, 1 << 14, 1 << 15] {
+            let proofs = Proofs::new(40).unwrap().with_batch(blocks).unwrap();
+            let tiles = (1..=blocks).map(|blocks| proofs.padded(blocks) >> proofs.variables(blocks));
+            assert_eq!(proofs.most_tiles(), tiles.max().unwrap(), "{blocks}");
+        }
+    }
+
+    #[test]
+    fn a_job_of_whole_batches_has_no_proof_besides() {
+        let proofs = Proofs::new(40).unwrap().with_batch(64).unwrap();
+        let gates = 2 * 64 * 64;
+        assert_eq!(proofs.job_bytes(128, 1), gates + 2 * proofs.proof_bytes(64));
+        assert_eq!(
+            proofs.job_bytes(129, 3),
+            gates + 64 + 2 * proofs.proof_bytes(64) + 3 * proofs.proof_bytes(1)
+        );
     }
 
     #[test]
@@ -205,6 +259,6 @@ mod tests {
             (proofs.variables(1), proofs.padded(1), proofs.steps(1)),
             (3, 8, 5)
         );
-        assert!(proofs.proof_bytes(1) < 1500, "{}", proofs.proof_bytes(1));
+        assert_eq!(proofs.proof_bytes(1), 1504, "{}", proofs.proof_bytes(1));
     }
 }

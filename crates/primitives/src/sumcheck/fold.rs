@@ -22,7 +22,13 @@ pub struct Fold {
     tables: Vec<[[[u8; 16]; 2]; BYTES]>,
 }
 
-/// The column whose element [`Fold::apply`] writes at this place among those of a tile.
+/// Elements of a quarter of a tile.
+pub const QUARTER: usize = BLOCK_BITS / 4;
+
+/// The elements of a tile, in four quarters.
+pub type TileMut<'a> = [&'a mut [Block; QUARTER]; 4];
+
+/// The column whose element has this place in a tile, as [`Fold::apply`] writes it: in quarter `element / QUARTER`.
 pub fn column_of(element: usize) -> usize {
     let (bit, rest) = (element / 64, element % 64);
     128 * (rest % 4) + GROUP * (rest / 4) + bit
@@ -87,43 +93,37 @@ impl Fold {
         }
     }
 
-    /// Writes the element of each column, tile after tile, 512 of each: at which place, [`column_of`] says.
+    /// Writes the element of each column of a tile: at which place, [`column_of`] says.
     ///
     /// # Panics
-    /// If `rows` are not as many tiles as there is room for.
-    pub fn apply(&self, rows: &[Block512], elements: &mut [Block]) {
+    /// If there are not as many rows as weights.
+    pub fn apply(&self, rows: &[Block512], elements: TileMut<'_>) {
         self.apply_on(Simd::detect(), rows, elements);
     }
 
     /// [`Fold::apply`] on a given level.
-    pub(super) fn apply_on(&self, level: Simd, rows: &[Block512], elements: &mut [Block]) {
-        let each = self.weights.len();
-        let (elements, rest) = elements.as_chunks_mut::<BLOCK_BITS>();
-        assert!(
-            rest.is_empty() && rows.len() == elements.len() * each,
-            "an element for each column"
-        );
-        for (rows, elements) in rows.chunks_exact(each).zip(elements) {
-            match level.assert_supported() {
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the level is supported, so the CPU has AVX-512 F and BW and GFNI.
-                Simd::Avx512 => unsafe { super::x86::fold_tile_512(rows, &self.matrices, elements) },
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the level is supported, so the CPU has AVX2.
-                Simd::Avx2 => unsafe { super::x86::fold_tile_256(rows, &self.tables, elements) },
-                _ => self.fold_tile(rows, elements),
-            }
+    pub(super) fn apply_on(&self, level: Simd, rows: &[Block512], elements: TileMut<'_>) {
+        assert_eq!(rows.len(), self.weights.len(), "a weight for each row");
+        match level.assert_supported() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the level is supported, so the CPU has AVX-512 F and BW and GFNI.
+            Simd::Avx512 => unsafe { super::x86::fold_tile_512(rows, &self.matrices, elements) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the level is supported, so the CPU has AVX2.
+            Simd::Avx2 => unsafe { super::x86::fold_tile_256(rows, &self.tables, elements) },
+            _ => self.fold_tile(rows, elements),
         }
     }
 
-    fn fold_tile(&self, rows: &[Block512], elements: &mut [Block; BLOCK_BITS]) {
-        elements.fill(Block::ZERO);
+    fn fold_tile(&self, rows: &[Block512], mut elements: TileMut<'_>) {
+        elements.iter_mut().for_each(|quarter| quarter.fill(Block::ZERO));
         let groups = rows.as_chunks::<GROUP>().0;
         for (rows, weights) in groups.iter().zip(self.weights.as_chunks::<GROUP>().0) {
             let bytes = bytes_of_columns(rows);
-            for (at, element) in elements.iter_mut().enumerate() {
-                let column = column_of(at);
+            for place in 0..BLOCK_BITS {
+                let column = column_of(place);
                 let bits = bytes[column % GROUP][column / GROUP];
+                let element = &mut elements[place / QUARTER][place % QUARTER];
                 for (row, weight) in weights.iter().enumerate() {
                     let mask = u64::from(bits >> row & 1).wrapping_neg();
                     element.0[0] ^= weight.0[0] & mask;

@@ -22,6 +22,6 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use fold::{Fold, column_of, fold_weights};
+pub use fold::{Fold, QUARTER, TileMut, column_of, fold_weights};
 pub use grid::{GridSums, RowSums, VARIABLES, add_grid, add_rows, at_infinity};
-pub use tail::{QUARTER_POINTS, add_quarter_grid, fold_quarters, weigh};
+pub use tail::{QUARTER_POINTS, add_quarter_grid, fold_quarters, quarters, weigh};

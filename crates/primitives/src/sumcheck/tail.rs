@@ -1,39 +1,31 @@
 //! Vectors of elements, and their products' sums.
 
-use crate::{BLOCK_BITS, Block, Block512, Simd, gf128};
+use crate::{Block, Block512, Simd, gf128};
 
 use super::elements::Elements;
-use super::fold::column_of;
+use super::fold::{QUARTER, TileMut, column_of};
 
 /// Points of the grid in two variables but for (0, 0).
 pub const QUARTER_POINTS: usize = 8;
 
-/// Multiplies the elements of columns, as [`Fold::apply`](super::Fold::apply) writes them, with their columns' weights. `weights` has a block for
-/// each tile.
-///
-/// # Panics
-/// If the elements are not those of as many tiles.
-pub fn weigh(elements: &mut [Block], weights: &[Block512]) {
+/// Multiplies the elements of a tile, as [`Fold::apply`](super::Fold::apply) writes them, with their columns' weights.
+pub fn weigh(elements: TileMut<'_>, weights: &Block512) {
     weigh_on(Simd::detect(), elements, weights);
 }
 
 /// [`weigh`] on a given level.
-pub(super) fn weigh_on(level: Simd, elements: &mut [Block], weights: &[Block512]) {
-    let (tiles, rest) = elements.as_chunks_mut::<BLOCK_BITS>();
-    assert!(
-        rest.is_empty() && tiles.len() == weights.len(),
-        "elements of all tiles"
-    );
-    for (elements, weights) in tiles.iter_mut().zip(weights) {
-        match level.assert_supported() {
+pub(super) fn weigh_on(level: Simd, elements: TileMut<'_>, weights: &Block512) {
+    let level = level.assert_supported();
+    for (number, quarter) in elements.into_iter().enumerate() {
+        match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level is supported, so the CPU has AVX-512 F and BW and VPCLMULQDQ.
-            Simd::Avx512 => unsafe { super::x86::weigh_tile_512(elements, weights) },
+            Simd::Avx512 => unsafe { super::x86::weigh_quarter_512(quarter, number, weights) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the level is supported, so the CPU has AVX2 and PCLMULQDQ.
-            Simd::Avx2 => unsafe { super::x86::weigh_tile_128(elements, weights) },
+            Simd::Avx2 => unsafe { super::x86::weigh_quarter_128(quarter, number, weights) },
             _ => {
-                for (place, element) in elements.iter_mut().enumerate() {
+                for (place, element) in (QUARTER * number..).zip(quarter) {
                     *element = gf128::mul_on(Simd::Portable, *element, column_weight(weights, place));
                 }
             }
@@ -53,17 +45,21 @@ pub(super) fn column_weight(weights: &Block512, place: usize) -> Block {
 /// their products at each point of `{0, 1, ∞}²` but (0, 0): 0 before 1 before ∞, the first variable slowest.
 ///
 /// # Panics
-/// If the vectors are not of one length, which is a multiple of four.
-pub fn add_quarter_grid(u: &[Block], v: &[Block], sums: &mut [Block; QUARTER_POINTS]) {
+/// If the quarters are not of one length.
+pub fn add_quarter_grid(u: [&[Block]; 4], v: [&[Block]; 4], sums: &mut [Block; QUARTER_POINTS]) {
     add_quarter_grid_on(Simd::detect(), u, v, sums);
 }
 
 /// [`add_quarter_grid`] on a given level.
-pub(super) fn add_quarter_grid_on(level: Simd, u: &[Block], v: &[Block], sums: &mut [Block; QUARTER_POINTS]) {
-    assert!(
-        u.len().is_multiple_of(4) && u.len() == v.len(),
-        "vectors of four quarters"
-    );
+pub(super) fn add_quarter_grid_on(
+    level: Simd,
+    u: [&[Block]; 4],
+    v: [&[Block]; 4],
+    sums: &mut [Block; QUARTER_POINTS],
+) {
+    for quarter in u.iter().chain(&v) {
+        assert_eq!(quarter.len(), u[0].len(), "quarters of one length");
+    }
     let added = match level.assert_supported() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level is supported, so the CPU has AVX-512 F and BW, VPCLMULQDQ and all that AVX2 has.
@@ -106,16 +102,16 @@ pub(super) fn fold_quarters_on(level: Simd, elements: &mut [Block], weights: &[B
 /// The CPU must have the instructions of `E`.
 #[inline(always)]
 pub(super) unsafe fn quarter_grid<E: Elements>(
-    u: &[Block],
-    v: &[Block],
+    u: [&[Block]; 4],
+    v: [&[Block]; 4],
     first: usize,
 ) -> [Block; QUARTER_POINTS] {
-    let quarter = u.len() / 4;
+    let quarter = u[0].len();
     // SAFETY: as promised.
     unsafe {
         let mut sums = [E::zero(); QUARTER_POINTS];
         for at in (first..quarter + 1 - E::WIDTH.min(quarter + 1)).step_by(E::WIDTH) {
-            let ([u0, u1, u2, u3], [v0, v1, v2, v3]) = (quarters::<E>(u, at), quarters::<E>(v, at));
+            let ([u0, u1, u2, u3], [v0, v1, v2, v3]) = (at_all::<E>(u, at), at_all::<E>(v, at));
             let (u01, u23, v01, v23) = (u0.xor(u1), u2.xor(u3), v0.xor(v1), v2.xor(v3));
             E::add_product(&mut sums[0], u1, v1);
             E::add_product(&mut sums[1], u01, v01);
@@ -139,17 +135,25 @@ pub(super) unsafe fn quarter_grid<E: Elements>(
 /// # Safety
 /// As [`quarter_grid`].
 #[inline(always)]
-unsafe fn quarters<E: Elements>(vector: &[Block], at: usize) -> [E; 4] {
-    let quarter = vector.len() / 4;
+unsafe fn at_all<E: Elements>([a, b, c, d]: [&[Block]; 4], at: usize) -> [E; 4] {
     // SAFETY: as promised.
     unsafe {
         [
-            E::load(&vector[at..]),
-            E::load(&vector[quarter + at..]),
-            E::load(&vector[2 * quarter + at..]),
-            E::load(&vector[3 * quarter + at..]),
+            E::load(&a[at..]),
+            E::load(&b[at..]),
+            E::load(&c[at..]),
+            E::load(&d[at..]),
         ]
     }
+}
+
+/// The quarters of a vector.
+#[inline(always)]
+pub fn quarters(vector: &[Block]) -> [&[Block]; 4] {
+    let quarter = vector.len() / 4;
+    let (first, last) = vector.split_at(2 * quarter);
+    let ((a, b), (c, d)) = (first.split_at(quarter), last.split_at(quarter));
+    [a, b, c, d]
 }
 
 /// Folds from element `first` of each quarter on, as far as they fill `E`.
@@ -165,7 +169,7 @@ pub(super) unsafe fn fold<E: Elements>(elements: &mut [Block], weights: &[Block;
         let weights = [E::each(w0), E::each(w1), E::each(w2), E::each(w3)];
         for at in (first..quarter + 1 - E::WIDTH.min(quarter + 1)).step_by(E::WIDTH) {
             let mut sum = E::zero();
-            for (part, weight) in quarters::<E>(elements, at).into_iter().zip(weights) {
+            for (part, weight) in at_all::<E>(quarters(elements), at).into_iter().zip(weights) {
                 E::add_product(&mut sum, part, weight);
             }
             E::reduce(sum).store(&mut elements[at..]);

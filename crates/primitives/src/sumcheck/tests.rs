@@ -16,6 +16,13 @@ fn bit(row: &Block512, column: usize) -> bool {
     u64::from_le(row.0[column / 64]) >> (column % 64) & 1 == 1
 }
 
+/// The quarters of a tile's elements.
+fn tile(elements: &mut [Block]) -> TileMut<'_> {
+    let (quarters, _) = elements.as_chunks_mut::<QUARTER>();
+    let quarters: &mut [[Block; QUARTER]; 4] = quarters.try_into().unwrap();
+    quarters.each_mut()
+}
+
 /// The weight of a column, and the product of all its factors.
 fn weight(weights: &Block512, column: usize) -> Block {
     let weight = u128::from(u64::from_le(weights.0[column / 64])) << (column % 64);
@@ -41,7 +48,7 @@ fn counts(row: usize, point: &[u8]) -> bool {
 #[test]
 fn the_grid_has_the_weighted_products() {
     let mut entropy = Entropy::for_tests(1);
-    for (variables, tiles) in [(3, 2), (4, 1), (5, 1)] {
+    for (variables, tiles) in [(3, 2), (4, 1), (5, 1), (6, 2), (7, 1)] {
         let rows = 1usize << variables;
         let operands: [Vec<Block512>; 4] = std::array::from_fn(|_| random(&mut entropy, rows * tiles));
         let weights: Vec<Block512> = random(&mut entropy, tiles);
@@ -121,9 +128,13 @@ fn columns_fold_to_sums_of_weights() {
         let fold = Fold::new(weights.clone());
         for &level in Simd::supported() {
             let mut elements = vec![Block::ZERO; BLOCK_BITS * tiles];
-            fold.apply_on(level, &bits, &mut elements);
+            for (bits, elements) in bits.chunks_exact(rows).zip(elements.chunks_exact_mut(BLOCK_BITS)) {
+                fold.apply_on(level, bits, tile(elements));
+            }
             let mut weighted = elements.clone();
-            weigh_on(level, &mut weighted, &columns);
+            for (weights, elements) in columns.iter().zip(weighted.chunks_exact_mut(BLOCK_BITS)) {
+                weigh_on(level, tile(elements), weights);
+            }
             for (tile, bits) in bits.chunks_exact(rows).enumerate() {
                 for place in 0..BLOCK_BITS {
                     let column = column_of(place);
@@ -180,7 +191,7 @@ fn quarters_have_the_products_of_elements() {
         }
         for &level in Simd::supported() {
             let mut sums = [Block([7, 8]); QUARTER_POINTS];
-            add_quarter_grid_on(level, &u, &v, &mut sums);
+            add_quarter_grid_on(level, quarters(&u), quarters(&v), &mut sums);
             for (sum, expected) in sums.iter().zip(&expected) {
                 assert!(
                     *sum == *expected ^ Block([7, 8]),

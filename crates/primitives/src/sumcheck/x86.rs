@@ -3,12 +3,12 @@
 use std::arch::x86_64::*;
 
 use super::elements::Elements;
-use super::fold::{BYTES, GROUP, bytes_of_columns};
+use super::fold::{BYTES, GROUP, QUARTER, TileMut, bytes_of_columns};
 use super::grid::{Node, Row, each_row, visit};
 use super::tail::column_weight;
 use super::tail::{QUARTER_POINTS, fold, quarter_grid};
 use crate::kernels::{rows_to_vectors, swap_bits, transposed_bytes};
-use crate::{BLOCK_BITS, Block, Block512};
+use crate::{Block, Block512};
 
 /// x ⊕ y ⊕ z as a truth table.
 const SUM: i32 = 0x96;
@@ -153,11 +153,7 @@ pub(super) fn add_rows_256(
 
 /// The elements of a tile's columns, by GFNI.
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-pub(super) fn fold_tile_512(
-    rows: &[Block512],
-    matrices: &[[u64; BYTES]],
-    elements: &mut [Block; BLOCK_BITS],
-) {
+pub(super) fn fold_tile_512(rows: &[Block512], matrices: &[[u64; BYTES]], elements: TileMut<'_>) {
     const MOST: usize = 1 << (*super::grid::VARIABLES.end() as usize) >> 3;
     let mut bytes = [[_mm512_setzero_si512(); MOST]; GROUP];
     let groups = matrices.len();
@@ -176,8 +172,10 @@ pub(super) fn fold_tile_512(
             bytes[group] = row;
         }
     }
-    let out: &mut [[[u64; 8]; BYTES]; GROUP] = bytemuck::cast_mut(elements);
-    for (out, bytes) in out.iter_mut().zip(&bytes) {
+    let out = elements
+        .into_iter()
+        .flat_map(|quarter| quarter.as_chunks_mut::<64>().0);
+    for (out, bytes) in out.zip(&bytes) {
         let mut values = [_mm512_setzero_si512(); BYTES];
         for first in (0..groups).step_by(8) {
             match groups - first {
@@ -211,11 +209,7 @@ fn add_images<const GROUPS: usize>(
 
 /// The elements of a tile's columns, by tables within a register.
 #[target_feature(enable = "avx2")]
-pub(super) fn fold_tile_256(
-    rows: &[Block512],
-    tables: &[[[[u8; 16]; 2]; BYTES]],
-    elements: &mut [Block; BLOCK_BITS],
-) {
+pub(super) fn fold_tile_256(rows: &[Block512], tables: &[[[[u8; 16]; 2]; BYTES]], elements: TileMut<'_>) {
     let mask = _mm256_set1_epi8(0x0f);
     // Byte `byte` of the elements of columns `8 p + i`, for each `i`, each `p` after the other.
     let mut values = [[Block512::ZERO; BYTES]; GROUP];
@@ -236,7 +230,10 @@ pub(super) fn fold_tile_256(
             }
         }
     }
-    for (elements, values) in elements.as_chunks_mut::<64>().0.iter_mut().zip(&values) {
+    let elements = elements
+        .into_iter()
+        .flat_map(|quarter| quarter.as_chunks_mut::<64>().0);
+    for (elements, values) in elements.zip(&values) {
         let mut in_order = [Block::ZERO; 64];
         rows_to_vectors(values, &mut in_order);
         for (place, element) in elements.iter_mut().enumerate() {
@@ -405,17 +402,17 @@ impl Elements for __m128i {
     }
 }
 
-/// Multiplies a tile's elements with their columns' weights.
+/// Multiplies the elements of a tile's quarter with their columns' weights.
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
-pub(super) fn weigh_tile_512(elements: &mut [Block; BLOCK_BITS], weights: &Block512) {
+pub(super) fn weigh_quarter_512(elements: &mut [Block; QUARTER], quarter: usize, weights: &Block512) {
     let words: __m512i = bytemuck::cast(*weights);
     // Of the columns of element `64 i + 4 r + l`, word `2 l + r / 8`, in both halves of lane `l`.
     let words = [
         _mm512_unpacklo_epi64(words, words),
         _mm512_unpackhi_epi64(words, words),
     ];
-    let elements: &mut [[[[u64; 8]; 8]; 2]; GROUP] = bytemuck::cast_mut(elements);
-    for (bit, elements) in elements.iter_mut().enumerate() {
+    let elements: &mut [[[[Block; 4]; 8]; 2]; 2] = bytemuck::cast_mut(elements);
+    for (bit, elements) in (2 * quarter..).zip(elements) {
         for (elements, words) in elements.iter_mut().zip(words) {
             for (byte, elements) in elements.iter_mut().enumerate() {
                 let shift = (GROUP * byte + bit) as u64;
@@ -433,10 +430,10 @@ pub(super) fn weigh_tile_512(elements: &mut [Block; BLOCK_BITS], weights: &Block
     }
 }
 
-/// [`weigh_tile_512`], element by element.
+/// [`weigh_quarter_512`], element by element.
 #[target_feature(enable = "avx2,pclmulqdq")]
-pub(super) fn weigh_tile_128(elements: &mut [Block; BLOCK_BITS], weights: &Block512) {
-    for (place, element) in elements.iter_mut().enumerate() {
+pub(super) fn weigh_quarter_128(elements: &mut [Block; QUARTER], quarter: usize, weights: &Block512) {
+    for (place, element) in (QUARTER * quarter..).zip(elements) {
         let weight = column_weight(weights, place);
         // SAFETY: this function's instructions are those of the registers.
         *element = unsafe {
@@ -448,8 +445,8 @@ pub(super) fn weigh_tile_128(elements: &mut [Block; BLOCK_BITS], weights: &Block
 }
 
 #[target_feature(enable = "avx512f,avx512bw,vpclmulqdq,avx2,pclmulqdq")]
-pub(super) fn quarter_grid_512(u: &[Block], v: &[Block]) -> [Block; QUARTER_POINTS] {
-    let whole = u.len() / 4 / 4 * 4;
+pub(super) fn quarter_grid_512(u: [&[Block]; 4], v: [&[Block]; 4]) -> [Block; QUARTER_POINTS] {
+    let whole = u[0].len() / 4 * 4;
     // SAFETY: this function's instructions are those of the registers.
     let (most, rest) = unsafe {
         (
@@ -461,7 +458,7 @@ pub(super) fn quarter_grid_512(u: &[Block], v: &[Block]) -> [Block; QUARTER_POIN
 }
 
 #[target_feature(enable = "avx2,pclmulqdq")]
-pub(super) fn quarter_grid_128(u: &[Block], v: &[Block]) -> [Block; QUARTER_POINTS] {
+pub(super) fn quarter_grid_128(u: [&[Block]; 4], v: [&[Block]; 4]) -> [Block; QUARTER_POINTS] {
     // SAFETY: this function's instructions are those of the registers.
     unsafe { quarter_grid::<__m128i>(u, v, 0) }
 }

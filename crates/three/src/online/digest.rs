@@ -97,7 +97,7 @@ impl Digester {
 /// Of each component the sum of the differences of all words, each times its weight.
 fn weighted_difference(coin: Block, these: &ThreeWires, those: &ThreeWires) -> Zeroizing<[u64; 2]> {
     let (weights, stride) = (Prg::new(coin), these.stride());
-    // What is beyond the lanes means nothing, and may differ even among the holders of a component.
+    // What is beyond the lanes means nothing, and may differ between the tables.
     let within = match these.lanes() % 64 {
         0 => u64::MAX,
         lanes => (1 << lanes) - 1,

@@ -6,6 +6,9 @@ use cenote_primitives::as_words_mut;
 
 use crate::triple_check::{Pair, zero_pair};
 
+/// The part of a log for which there is room at first.
+const FEW: usize = 16;
+
 /// Operands and results of gates, as shared, since the last verification. In place of the results `z` a log that is proved has `r_i` and `z_{i+1} ⊕ r_{i+1}`.
 pub(crate) struct GateLog {
     pub(crate) x: Pair,
@@ -91,9 +94,11 @@ fn segment_of(pair: &mut Pair, words: Range<usize>, limit: usize) -> [&mut [u64]
     let blocks = words.end.div_ceil(8);
     pair.each_mut().map(|component| {
         if component.len() < blocks {
-            // Grow in steps, but not beyond the limit unless a single layer needs it.
-            let grown = (component.len() * 2).min(limit).max(blocks);
-            component.resize(grown);
+            // In two steps, since what was taken before is not given back at once, and not beyond the limit unless a single layer needs it. What is not
+            // written takes no memory.
+            let few = limit / FEW;
+            let room = if blocks <= few { few } else { limit.max(blocks) };
+            component.resize(room);
         }
         &mut as_words_mut(component)[words.clone()]
     })

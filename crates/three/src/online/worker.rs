@@ -1,4 +1,4 @@
-//! Workers: each a generator and an evaluator on threads and channels of their own, side by side (S&P 2017, Figure 5).
+//! Workers: each a generator, or a prover, and an evaluator on threads and channels of their own, side by side (S&P 2017, Figure 5).
 
 use cenote_circuit::Plan;
 use cenote_net::Closer;

@@ -38,12 +38,8 @@ fn point_weights(challenge: &[Block]) -> Vec<(Block, bool)> {
 
 /// A verifier's share of the value at `challenge` of the polynomial of the first message: at the points without ∞ its shares are the sums of its `rows`, at
 /// the others what it was told.
-pub(super) fn first_claim(
-    challenge: &[Block],
-    rows: impl IntoIterator<Item = Block>,
-    told: &[Block],
-) -> Block {
-    let (mut rows, mut told) = (rows.into_iter(), told.iter().copied());
+pub(super) fn first_claim(challenge: &[Block], rows: &[Block], told: &[Block]) -> Block {
+    let (mut rows, mut told) = (rows.iter().copied(), told.iter().copied());
     let mut claim = Block::ZERO;
     for (weight, is_node) in point_weights(challenge) {
         let share = if is_node { rows.next() } else { told.next() };
@@ -155,7 +151,7 @@ mod tests {
         let claim = rows.iter().fold(Block::ZERO, |sum, &row| sum ^ row);
         assert!(next_claim(challenge, claim, &told) == expected);
         let others = [told[1], told[4], told[5], told[6], told[7]];
-        assert!(first_claim(&challenge, rows, &others) == expected);
+        assert!(first_claim(&challenge, &rows, &others) == expected);
     }
 
     #[test]

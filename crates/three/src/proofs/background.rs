@@ -4,9 +4,10 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use cenote_net::{AbortReason, Closer, Meter, Threads};
+use cenote_params::three::Proofs;
 use cenote_session::{Error, Result};
 
-use super::prover::Prover;
+use super::prover::{Prover, ROUNDS};
 use crate::background::{Background, Beside, Within};
 use crate::last_word::LastWord;
 use crate::online::gate_log::GateLog;
@@ -23,13 +24,24 @@ impl Background for Prover {
     }
 }
 
-/// The evaluator's end: a prover's thread, and the one log that is there or here, besides the evaluator's own.
+/// The evaluator's end: a prover's thread, and the logs that are there or here, besides the evaluator's own.
 pub(crate) struct Proving {
     thread: Beside<Prover>,
-    full: Option<SyncSender<GateLog>>,
-    proved: Receiver<(GateLog, u64)>,
-    /// Nothing while a batch is under way.
-    spare: Option<GateLog>,
+    orders: Option<SyncSender<Order>>,
+    proved: Receiver<GateLog>,
+    /// Empty logs: as many as [`BATCHES`], less those that are under way.
+    spares: Vec<GateLog>,
+}
+
+/// Batches that are under way at most.
+const BATCHES: usize = Proofs::BATCHES_UNDER_WAY;
+
+/// What a prover is to do. All parties say the same, in the same order.
+enum Order {
+    /// Begin with a batch.
+    Begin(GateLog),
+    /// Bring all batches to their end.
+    Settle,
 }
 
 impl Proving {
@@ -38,31 +50,35 @@ impl Proving {
         prover: Prover,
         evaluator_interrupters: [Closer; 2],
         last_word: LastWord,
-        spare: GateLog,
+        log: impl Fn() -> GateLog,
     ) -> Result<Self> {
         let interrupters = prover.ring.interrupters();
-        let (full, logs) = sync_channel(1);
+        let (orders, to_do) = sync_channel(BATCHES + 1);
         let (done, proved) = channel();
-        let work = move |within| run(prover, &within, &logs, &done);
+        let work = move |within| run(prover, &within, &to_do, &done);
         Ok(Self {
             thread: Beside::start(&THREADS, interrupters, evaluator_interrupters, last_word, work)?,
-            full: Some(full),
+            orders: Some(orders),
             proved,
-            spare: Some(spare),
+            spares: (0..BATCHES).map(|_| log()).collect(),
         })
     }
 
-    /// Has the gates of a full log proved, and gives an empty one in its place. Waits for the batch before, whose deadlines bound the wait.
+    /// Has the gates of a full log proved, and gives an empty one in its place. Waits for an earlier batch if too many are under way; their
+    /// deadlines bound the wait.
     pub(crate) fn hand_over(&mut self, log: &mut GateLog) -> Result<()> {
-        if self.spare.is_none() {
+        if self.spares.is_empty() {
             self.wait()?;
         }
-        let Some(empty) = self.spare.take() else {
+        let Some(empty) = self.spares.pop() else {
             return Err(self.thread.ended());
         };
-        let full = std::mem::replace(log, empty);
-        match &self.full {
-            Some(thread) if thread.send(full).is_ok() => Ok(()),
+        self.order(Order::Begin(std::mem::replace(log, empty)))
+    }
+
+    fn order(&self, order: Order) -> Result<()> {
+        match &self.orders {
+            Some(orders) if orders.send(order).is_ok() => Ok(()),
             _ => Err(self.thread.ended()),
         }
     }
@@ -72,21 +88,25 @@ impl Proving {
         if !log.is_empty() {
             self.hand_over(log)?;
         }
-        match self.spare {
-            Some(_) => Ok(0),
-            None => self.wait(),
+        if !self.is_busy() {
+            return Ok(0);
         }
+        self.order(Order::Settle)?;
+        while self.is_busy() {
+            self.wait()?;
+        }
+        Ok(ROUNDS)
     }
 
-    fn wait(&mut self) -> Result<u64> {
-        let (log, rounds) = self.proved.recv().map_err(|_| self.thread.ended())?;
-        self.spare = Some(log);
-        Ok(rounds)
+    fn wait(&mut self) -> Result<()> {
+        let log = self.proved.recv().map_err(|_| self.thread.ended())?;
+        self.spares.push(log);
+        Ok(())
     }
 
     /// Whether a batch is under way.
     pub(crate) fn is_busy(&self) -> bool {
-        self.spare.is_none()
+        self.spares.len() < BATCHES
     }
 
     pub(crate) fn check(&self) -> Result<()> {
@@ -110,7 +130,7 @@ impl Proving {
     }
 
     pub(crate) fn stop(&mut self, last_word: Option<AbortReason>) {
-        self.full = None;
+        self.orders = None;
         self.thread.stop(last_word);
     }
 }
@@ -121,29 +141,36 @@ impl Drop for Proving {
     }
 }
 
-/// Proves one log after the other until there are no more, or one fails.
-fn run(
-    mut prover: Prover,
-    within: &Within,
-    logs: &Receiver<GateLog>,
-    done: &Sender<(GateLog, u64)>,
-) -> Prover {
-    while let Ok(mut log) = logs.recv() {
+/// Does what it is told until there is no more to do, or a proof fails.
+fn run(mut prover: Prover, within: &Within, orders: &Receiver<Order>, done: &Sender<GateLog>) -> Prover {
+    while let Ok(order) = orders.recv() {
         let start = Instant::now();
-        match prover.prove(&mut log) {
-            Ok(rounds) => {
-                within.worked(&prover.ring, start.elapsed());
-                if done.send((log, rounds)).is_err() {
-                    break;
-                }
-            }
-            Err(error) => {
-                log.wipe();
-                within.fail(&mut prover.ring, error, |_| {});
-                break;
-            }
+        let outcome = follow(&mut prover, order, done);
+        within.worked(&prover.ring, start.elapsed());
+        if let Err(error) = outcome {
+            prover.wipe();
+            within.fail(&mut prover.ring, error, |_| {});
+            break;
         }
     }
     prover.wipe();
     prover
+}
+
+fn follow(prover: &mut Prover, order: Order, done: &Sender<GateLog>) -> Result<()> {
+    let give_back = |log: Option<GateLog>| {
+        if let Some(log) = log {
+            // An evaluator that has ended needs no logs.
+            let _ = done.send(log);
+        }
+    };
+    match order {
+        Order::Begin(log) => give_back(prover.advance(Some(log))?),
+        Order::Settle => {
+            while prover.is_busy() {
+                give_back(prover.advance(None)?);
+            }
+        }
+    }
+    Ok(())
 }

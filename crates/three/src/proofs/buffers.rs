@@ -1,9 +1,19 @@
-//! The vectors of elements of one proof's halves, reused from batch to batch.
+//! The vectors of elements of proofs' halves, reused from batch to batch.
 
-use cenote_primitives::sumcheck::{Fold, QUARTER_POINTS, add_quarter_grid, fold_quarters, fold_weights};
-use cenote_primitives::{BLOCK_BITS, Block, Block512, SecretBlocks, as_quarters_mut};
+use cenote_primitives::sumcheck::{
+    QUARTER, QUARTER_POINTS, TileMut, add_quarter_grid, fold_quarters, fold_weights, quarters,
+};
+use cenote_primitives::{BLOCK_BITS, Block, SecretBlocks, as_quarters, as_quarters_mut};
+
+/// Vectors of bits of which a half has the elements.
+const VECTORS: usize = 2;
+
+/// Elements of a tile in one quarter, of both vectors.
+const OF_TILE: usize = VECTORS * QUARTER;
 
 /// One half of a statement: the elements that are left of it.
+///
+/// At first these are in four quarters, each with a quarter of the first tile's elements of the first vector, then of the second, then those of the next tile.
 #[derive(Default)]
 pub(super) struct Half {
     elements: SecretBlocks,
@@ -11,30 +21,32 @@ pub(super) struct Half {
 }
 
 impl Half {
-    /// The elements of the columns of two vectors of bits, one after the other.
-    pub(super) fn begin(&mut self, fold: &Fold, first: &[Block512], second: &[Block512], tiles: usize) {
-        self.left = 2 * BLOCK_BITS * tiles;
+    /// Makes room for the elements of `tiles` tiles.
+    pub(super) fn begin(&mut self, tiles: usize) {
+        self.left = VECTORS * BLOCK_BITS * tiles;
         self.elements.resize(self.left / 4);
-        let (of_first, of_second) = self.slice(self.left).split_at_mut(BLOCK_BITS * tiles);
-        fold.apply(first, of_first);
-        fold.apply(second, of_second);
     }
 
-    /// The elements that another half has, with its two vectors in the other order.
-    pub(super) fn begin_as(&mut self, other: &mut Half) {
-        self.left = other.left;
-        self.elements.resize(self.left / 4);
-        let half = self.left / 2;
-        let (of_first, of_second) = self.slice(2 * half).split_at_mut(half);
-        let others = other.slice(2 * half);
-        of_first.copy_from_slice(&others[half..]);
-        of_second.copy_from_slice(&others[..half]);
+    /// The elements of a tile of one of the vectors.
+    pub(super) fn tile(&mut self, tile: usize, vector: usize) -> TileMut<'_> {
+        let from = OF_TILE * tile + QUARTER * vector;
+        let quarter = self.left / 4;
+        let mut quarters = self.slice(4 * quarter).chunks_exact_mut(quarter);
+        std::array::from_fn(|_| {
+            let own = quarters.next().expect("four quarters");
+            own[from..].first_chunk_mut().expect("elements of the tile")
+        })
     }
 
-    /// The elements of both vectors.
-    pub(super) fn vectors(&mut self) -> [&mut [Block]; 2] {
-        let half = self.left / 2;
-        self.slice(2 * half).split_at_mut(half).into()
+    /// The elements of a tile of both vectors.
+    fn of_tile(&self, tile: usize) -> [&[Block]; 4] {
+        quarters(&as_quarters(&self.elements)[..self.left])
+            .map(|quarter| &quarter[OF_TILE * tile..][..OF_TILE])
+    }
+
+    /// Adds the products of a tile of this half and another to the values of the first step's message.
+    pub(super) fn add_message(&self, other: &Half, tile: usize, values: &mut [Block; QUARTER_POINTS]) {
+        add_quarter_grid(self.of_tile(tile), other.of_tile(tile), values);
     }
 
     fn slice(&mut self, count: usize) -> &mut [Block] {
@@ -52,7 +64,7 @@ impl Half {
     /// The values of a step's message: sums of the products of this half and another.
     pub(super) fn message(&mut self, other: &mut Half) -> [Block; QUARTER_POINTS] {
         let mut values = [Block::ZERO; QUARTER_POINTS];
-        add_quarter_grid(self.quarters(), other.quarters(), &mut values);
+        add_quarter_grid(quarters(self.quarters()), quarters(other.quarters()), &mut values);
         values
     }
 

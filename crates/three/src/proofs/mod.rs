@@ -29,6 +29,7 @@ mod algebra;
 mod background;
 mod buffers;
 mod prover;
+mod streams;
 mod transcript;
 mod verifier;
 mod weights;

@@ -1,15 +1,20 @@
 //! A party's part in the proofs of one worker's batches: prover, and verifier of the two others.
+//!
+//! Batches are proved side by side, so that no party waits long for messages: while one is begun, the messages of the one before and of the one before that
+//! are on their way. Which messages follow one another depends only on what all parties do alike: hand over a log, or have all settled.
 
 use cenote_net::PartyId;
 use cenote_params::three::Proofs;
 use cenote_primitives::sumcheck::{Fold, QUARTER_POINTS, fold_weights};
-use cenote_primitives::{Block, Block512, Position, as_bytes, as_bytes_mut, as_quarters};
+use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
+use zeroize::Zeroizing;
 
 use super::algebra::{LAST_VALUES, first_claim, last_values, through};
 use super::buffers::Half;
+use super::streams::{Places, Streams};
 use super::transcript::{Hash, Header, Transcript, first_challenge};
-use super::verifier::Told;
+use super::verifier::{Opening, Told};
 use super::weights::Weights;
 use crate::online::gate_log::GateLog;
 use crate::ring::Ring;
@@ -17,7 +22,7 @@ use crate::setup::keys::{Counter, Keys, Purpose};
 use crate::{coin, steps};
 
 /// Messages to and fro that a batch takes.
-const ROUNDS: u64 = 5;
+pub(super) const ROUNDS: u64 = 5;
 
 /// Proves batches, one after the other.
 pub(crate) struct Prover {
@@ -25,13 +30,13 @@ pub(crate) struct Prover {
     worker: u8,
     parameters: Proofs,
     pub(crate) ring: Ring,
-    keys: Keys,
-    batches: u64,
+    pub(super) streams: Streams,
     coins: Counter,
-    pads: Counter,
-    nonces: Counter,
-    masks: [Counter; 2],
+    batches: u64,
     pub(super) halves: Halves,
+    /// The batch of which the first message has been told, and the one of which all has.
+    begun: Option<Begun>,
+    told: Option<Proved>,
 }
 
 /// The halves of this party's own statement, and those that it knows of the others'.
@@ -45,181 +50,270 @@ pub(super) struct Halves {
 }
 
 /// This party has received everything of a batch, whose log it has closed.
-struct Closed;
-
-impl coin::Fixed for Closed {}
-
-/// Where the keystreams of a batch are, for each message in turn.
-struct Places {
-    pads: Vec<Position>,
-    nonces: Vec<Position>,
-    masks: [Position; 2],
+struct Closed {
+    log: GateLog,
+    blocks: usize,
+    number: u64,
 }
 
-/// A batch under way.
-pub(super) struct Batch<'a> {
+impl coin::Fixed for &Closed {}
+
+/// A batch whose weights are tossed.
+pub(super) struct Batch {
     pub(super) header: Header,
     tiles: usize,
     variables: u32,
     pub(super) steps: usize,
     weights: Weights,
-    log: &'a GateLog,
-    places: Places,
+    log: GateLog,
+    pub(super) places: Places,
+}
+
+/// A batch of which this party has told its first message.
+struct Begun {
+    batch: Batch,
+    digest: Hash,
+    /// The sums of rows, of which the verifiers' shares of the first claims are made: the next party's, and the previous one's.
+    rows: [Zeroizing<Vec<Block>>; 2],
+    values: usize,
+}
+
+/// What the others' first messages were: the next party's values, masked, and the digest of the previous party's.
+struct First {
+    of_next: Vec<Block>,
+    digest: Hash,
+}
+
+/// A batch of which this party has told all as a prover.
+struct Proved {
+    batch: Batch,
+    common: Hash,
+    /// This verifier's shares of the claims on the next party's proof, and on the previous one's.
+    claims: [Block; 2],
+}
+
+/// A batch of which this party has told all.
+struct Verified {
+    next: Opening,
+    previous: Opening,
+    log: GateLog,
 }
 
 impl Prover {
     pub(crate) fn new(me: PartyId, worker: u8, parameters: Proofs, ring: Ring, keys: Keys) -> Self {
-        let counter = |purpose| Counter::new(purpose, worker);
         Self {
             me: me.0,
             worker,
             parameters,
             ring,
-            keys,
+            streams: Streams::new(keys, worker),
+            coins: Counter::new(Purpose::ProofCoin, worker),
             batches: 0,
-            coins: counter(Purpose::ProofCoin),
-            pads: counter(Purpose::ProofPad),
-            nonces: counter(Purpose::ProofNonce),
-            masks: [counter(Purpose::ProofLeftMask), counter(Purpose::ProofRightMask)],
             halves: Halves::default(),
+            begun: None,
+            told: None,
         }
     }
 
-    /// Proves every gate of the log, verifies the others' proofs, and empties the log. Gives the number of rounds. After a failure no other
-    /// batch may be proved.
-    pub(crate) fn prove(&mut self, log: &mut GateLog) -> Result<u64> {
-        if log.is_empty() {
-            return Ok(0);
+    /// Begins to prove every gate of the log, and goes on with the batches before it. Gives the log of one that has passed, empty. After a failure no
+    /// other batch may be proved.
+    pub(crate) fn advance(&mut self, log: Option<GateLog>) -> Result<Option<GateLog>> {
+        let closed = log.filter(|log| !log.is_empty()).map(|log| self.close(log));
+        // Of each peer's messages the next is always that which is received here.
+        let announced = closed
+            .as_ref()
+            .map(|closed| coin::announce(&mut self.ring, closed.word(), closed))
+            .transpose()?;
+        let told = self.told.take().map(|told| self.hear_tail(told)).transpose()?;
+        let begun = self
+            .begun
+            .take()
+            .map(|begun| self.hear_first(begun))
+            .transpose()?;
+        let verified = told
+            .map(|(proved, told)| self.verify(proved, &told))
+            .transpose()?;
+        let shared = announced.map(|announced| {
+            let received = announced.wait(&mut self.ring)?;
+            coin::share(&mut self.ring, self.streams.keys(), &mut self.coins, received)
+        });
+        let shared = shared.transpose()?;
+        if let Some((begun, first)) = begun {
+            self.told = Some(self.prove(begun, &first)?);
         }
-        let blocks = log.words().div_ceil(8);
-        let variables = self.parameters.variables(blocks as u64);
-        let padded = log.pad(1 << variables);
-        let tiles = padded >> variables;
-        let steps = self.parameters.steps(blocks as u64) as usize;
+        if let Some(Verified { next, previous, .. }) = &verified {
+            self.decide(next, previous)?;
+        }
+        if let (Some(closed), Some(shared)) = (closed, shared) {
+            let coin = shared.open(&mut self.ring)?;
+            self.begun = Some(self.begin(closed, coin)?);
+        }
+        Ok(verified.map(|Verified { mut log, .. }| {
+            log.clear();
+            log
+        }))
+    }
 
-        // The weights are tossed only now that the gates are fixed at all parties.
-        let word = self.batches << 32 | blocks as u64;
-        let received = coin::barrier(&mut self.ring, word, Closed)?;
-        let coin = coin::toss(&mut self.ring, &self.keys, &mut self.coins, received)?;
-        let weight_bits = self.parameters.weight_bits();
-        let header = Header::new(self.worker, self.batches, blocks, variables, weight_bits, coin);
-        self.batches += 1;
-        let batch = Batch {
-            header,
-            tiles,
-            variables,
-            steps,
-            weights: Weights::new(coin, variables, weight_bits, tiles),
-            places: self.places(variables, steps),
-            log,
-        };
-        let proved = self.batch(&batch);
-        if proved.is_err() {
-            self.wipe();
-        }
-        proved?;
-        log.clear();
-        Ok(ROUNDS)
+    /// Whether batches are under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.begun.is_some() || self.told.is_some()
     }
 
     /// Overwrites all elements with zeros.
     pub(crate) fn wipe(&mut self) {
         let Halves { own, next, previous } = &mut self.halves;
         own.iter_mut().chain([next, previous]).for_each(Half::wipe);
+        (self.begun, self.told) = (None, None);
     }
 
-    fn places(&mut self, variables: u32, steps: usize) -> Places {
-        let values = |step: usize| match step {
-            0 => cenote_primitives::sumcheck::at_infinity(variables),
-            _ if step <= steps => QUARTER_POINTS,
-            _ => LAST_VALUES,
+    fn close(&mut self, log: GateLog) -> Closed {
+        let closed = Closed {
+            blocks: log.words().div_ceil(8),
+            number: self.batches,
+            log,
         };
-        let messages = 0..steps + 2;
-        Places {
-            pads: messages
-                .clone()
-                .map(|step| self.pads.take(values(step).div_ceil(4)))
-                .collect(),
-            nonces: messages.map(|_| self.nonces.take(1)).collect(),
-            masks: self.masks.each_mut().map(|counter| counter.take(1)),
-        }
+        self.batches += 1;
+        closed
     }
 
-    fn batch(&mut self, batch: &Batch<'_>) -> Result<()> {
-        let (next, previous) = ((self.me + 1) % 3, (self.me + 2) % 3);
-        // The first message.
-        let log = batch.log;
-        let rows = batch.tiles << batch.variables;
-        let values = batch.weights.grid(&log.x, &log.y, rows);
-        let (first, own_digest) = self.split(batch, 0, values);
+    /// Tells the first message, with weights that were tossed only when the gates were fixed at all parties.
+    fn begin(&mut self, closed: Closed, coin: Block) -> Result<Begun> {
+        let Closed {
+            mut log,
+            blocks,
+            number,
+        } = closed;
+        let variables = self.parameters.variables(blocks as u64);
+        let rows = log.pad(1 << variables);
+        let tiles = rows >> variables;
+        let steps = self.parameters.steps(blocks as u64) as usize;
+        let weight_bits = self.parameters.weight_bits();
+        let batch = Batch {
+            header: Header::new(self.worker, number, blocks, variables, weight_bits, coin),
+            tiles,
+            variables,
+            steps,
+            weights: Weights::new(coin, variables, weight_bits, tiles),
+            places: self.streams.take(variables, steps),
+            log,
+        };
+        let GateLog { x, y, z, .. } = &batch.log;
+        let values = batch.weights.grid(x, y, rows);
+        let (first, digest) = self.split(&batch, 0, values);
         self.ring.previous.send(steps::PROOF_GRID, as_bytes(&first))?;
         self.ring.previous.flush()?;
-        self.ring.next.send(steps::PROOF_DIGEST, &own_digest)?;
+        self.ring.next.send(steps::PROOF_DIGEST, &digest)?;
         self.ring.next.flush()?;
-        let left = batch
+        let of_next = batch
             .weights
-            .rows(Some([&log.x[1][..rows], &log.y[1][..rows]]), &log.z[1][..rows]);
-        let right = batch.weights.rows(None, &log.z[0][..rows]);
-        let mut next_values = vec![Block::ZERO; first.len()];
-        self.ring
-            .next
-            .recv(steps::PROOF_GRID, as_bytes_mut(&mut next_values))?;
-        let mut previous_digest = Hash::default();
-        self.ring
-            .previous
-            .recv(steps::PROOF_DIGEST, &mut previous_digest)?;
-        let next_digest = batch
-            .header
-            .message(next, 0, &self.nonce(batch, 1, 0), &next_values);
+            .rows(Some([&x[1][..rows], &y[1][..rows]]), &z[1][..rows]);
+        let of_previous = batch.weights.rows(None, &z[0][..rows]);
+        Ok(Begun {
+            digest,
+            rows: [of_next, of_previous],
+            values: first.len(),
+            batch,
+        })
+    }
+
+    /// Hears the next party's first message, and the digest of the previous one's.
+    fn hear_first(&mut self, begun: Begun) -> Result<(Begun, First)> {
+        let (mut of_next, mut digest) = (vec![Block::ZERO; begun.values], Hash::default());
+        let Ring { previous, next } = &mut self.ring;
+        next.recv(steps::PROOF_GRID, as_bytes_mut(&mut of_next))?;
+        previous.recv(steps::PROOF_DIGEST, &mut digest)?;
+        Ok((begun, First { of_next, digest }))
+    }
+
+    /// Tells the rest of this party's proof, once all have told their first message.
+    fn prove(&mut self, begun: Begun, first: &First) -> Result<Proved> {
+        let Begun {
+            batch,
+            digest: own_digest,
+            rows: [of_next, of_previous],
+            values,
+        } = begun;
+        let (next, previous) = ((self.me + 1) % 3, (self.me + 2) % 3);
+        let nonce = self.streams.nonce(&batch.places, 1, 0);
+        let next_digest = batch.header.message(next, 0, &nonce, &first.of_next);
 
         // The challenge that all have in common.
         let mut digests = [Hash::default(); 3];
         for (party, digest) in [
             (self.me, own_digest),
             (next, next_digest),
-            (previous, previous_digest),
+            (previous, first.digest),
         ] {
             digests[usize::from(party)] = digest;
         }
         let common = batch.header.common(&digests);
-        for channel in [&mut self.ring.previous, &mut self.ring.next] {
-            channel.send(steps::PROOF_CHALLENGE, &common)?;
-            channel.flush()?;
-        }
+        self.ring.tell(steps::PROOF_CHALLENGE, &common, &common)?;
         let challenge = first_challenge(&common, batch.variables);
-        self.fold(batch, &challenge);
-
-        self.tell_tail(batch, &common)?;
-        let told = self.hear_tail(batch)?;
-        let of_next = self.follow_next(batch, &common, first_claim(&challenge, left, &next_values), &told);
-        let pads = self.pads_of_previous(batch, 0, first.len());
-        let of_previous = self.follow_previous(batch, &common, first_claim(&challenge, right, &pads), &told);
-        let agreed = self.agree(&common, &told, &of_next, &of_previous)?;
-        self.open(agreed, &of_next, &of_previous)
+        let message = self.fold(&batch, &challenge);
+        self.tell_tail(&batch, &common, message)?;
+        let pads = self.streams.pads(&batch.places, 0, 0, values);
+        Ok(Proved {
+            claims: [
+                first_claim(&challenge, &of_next, &first.of_next),
+                first_claim(&challenge, &of_previous, &pads),
+            ],
+            common,
+            batch,
+        })
     }
 
-    /// The elements of all columns at the challenge.
-    fn fold(&mut self, batch: &Batch<'_>, challenge: &[Block]) {
+    /// Follows the two others' proofs, and opens what this party finds.
+    fn verify(&mut self, proved: Proved, told: &Told) -> Result<Verified> {
+        let Proved {
+            batch,
+            common,
+            claims: [of_next, of_previous],
+        } = proved;
+        let next = self.follow_next(&batch, &common, of_next, told);
+        let previous = self.follow_previous(&batch, &common, of_previous, told);
+        let agreed = self.agree(&common, told, &next, &previous)?;
+        self.open(agreed, &next, &previous)?;
+        Ok(Verified {
+            next,
+            previous,
+            log: batch.log,
+        })
+    }
+
+    /// The elements of all columns at the challenge. Gives the values of the first step that follows.
+    fn fold(&mut self, batch: &Batch, challenge: &[Block]) -> Zeroizing<[Block; QUARTER_POINTS]> {
         let fold = Fold::new(fold_weights(challenge));
-        let (log, rows) = (batch.log, batch.tiles << batch.variables);
+        let (log, rows) = (&batch.log, 1 << batch.variables);
         let Halves { own, next, previous } = &mut self.halves;
         let [first, second] = own;
-        let of = |component: usize| (&log.x[component][..rows], &log.y[component][..rows]);
-        let ((x, y), tiles) = (of(0), batch.tiles);
-        first.begin(&fold, x, y, tiles);
-        previous.begin_as(first);
-        let (x, y) = of(1);
-        next.begin(&fold, x, y, tiles);
-        second.begin_as(next);
-        for half in [first, next] {
-            let [of_x, of_y] = half.vectors();
-            batch.weights.weigh(of_x);
-            batch.weights.weigh(of_y);
+        for half in [&mut *first, second, next, previous] {
+            half.begin(batch.tiles);
         }
+        let mut values = Zeroizing::new([Block::ZERO; QUARTER_POINTS]);
+        for tile in 0..batch.tiles {
+            let range = tile * rows..(tile + 1) * rows;
+            // The first half has `x` and `y` of one component, weighed, the second `y` and `x` of the other.
+            for (vector, operand) in [&log.x, &log.y].into_iter().enumerate() {
+                for (component, weighed, plain) in
+                    [(0, &mut *first, &mut *previous), (1, &mut *next, &mut *second)]
+                {
+                    fold.apply(&operand[component][range.clone()], plain.tile(tile, 1 - vector));
+                    let (plain, weighed) = (plain.tile(tile, 1 - vector), weighed.tile(tile, vector));
+                    batch.weights.weigh(plain, weighed, tile);
+                }
+            }
+            first.add_message(second, tile, &mut values);
+        }
+        values
     }
 
-    /// Tells the rest of this party's proof, all steps at once, and to each verifier the value of its half.
-    fn tell_tail(&mut self, batch: &Batch<'_>, common: &Hash) -> Result<()> {
+    /// Tells the rest of this party's proof, all steps at once, and to each verifier the value of its half. `message` has the values of the first step.
+    fn tell_tail(
+        &mut self,
+        batch: &Batch,
+        common: &Hash,
+        mut message: Zeroizing<[Block; QUARTER_POINTS]>,
+    ) -> Result<()> {
         let mut transcript = Transcript::new(common, self.me);
         let mut values = Vec::with_capacity(QUARTER_POINTS * batch.steps + LAST_VALUES + 1);
         let mut digests: Vec<Hash> = Vec::with_capacity(batch.steps + 1);
@@ -230,14 +324,16 @@ impl Prover {
             digest
         };
         for step in 1..=batch.steps {
-            let [u, v] = &mut self.halves.own;
-            let message = u.message(v);
-            transcript.add(&tell(self, step, &message));
+            if step > 1 {
+                let [u, v] = &mut self.halves.own;
+                *message = u.message(v);
+            }
+            transcript.add(&tell(self, step, &*message));
             let challenge = transcript.challenge();
             self.halves.own.iter_mut().for_each(|half| half.fold(&challenge));
         }
         // The left verifier has the first mask's key, the right one the second one's.
-        let [left, right] = [0, 1].map(|side| self.mask(batch, side, side));
+        let [left, right] = [0, 1].map(|side| self.streams.mask(&batch.places, side, side));
         let [u, v] = &mut self.halves.own;
         let (u, v) = (u.end(left), v.end(right));
         transcript.add(&tell(self, batch.steps + 1, &last_values(&u, &v)));
@@ -252,57 +348,40 @@ impl Prover {
         Ok(self.ring.next.flush()?)
     }
 
-    fn hear_tail(&mut self, batch: &Batch<'_>) -> Result<Told> {
+    fn hear_tail(&mut self, proved: Proved) -> Result<(Proved, Told)> {
+        let batch = &proved.batch;
         let mut told = Told {
             words: [Hash::default(); 2],
             values: vec![Block::ZERO; QUARTER_POINTS * batch.steps + LAST_VALUES + 1],
             digests: vec![Hash::default(); batch.steps + 1],
             value: [0; 16],
         };
+        let (from_previous, from_next) = self.ring.hear(steps::PROOF_CHALLENGE)?;
+        told.words = [from_previous, from_next];
         let Ring { previous, next } = &mut self.ring;
-        let [from_previous, from_next] = &mut told.words;
-        previous.recv(steps::PROOF_CHALLENGE, from_previous)?;
-        next.recv(steps::PROOF_CHALLENGE, from_next)?;
         next.recv(steps::PROOF_TAIL, as_bytes_mut(&mut told.values))?;
         let parts = &mut [told.digests.as_flattened_mut(), &mut told.value[..]];
         previous.recv_parts(steps::PROOF_DIGESTS, parts)?;
-        Ok(told)
+        Ok((proved, told))
     }
 
     /// A message's part for the left verifier, and its digest for the right one, who derives the rest.
-    fn split(&self, batch: &Batch<'_>, step: usize, mut message: Vec<Block>) -> (Vec<Block>, Hash) {
-        let pads = self.stretch(1, batch.places.pads[step], message.len());
+    fn split(&self, batch: &Batch, step: usize, mut message: Vec<Block>) -> (Vec<Block>, Hash) {
+        let pads = self.streams.pads(&batch.places, 1, step, message.len());
         message
             .iter_mut()
-            .zip(pads)
-            .for_each(|(value, pad)| *value ^= pad);
-        let nonce = self.nonce(batch, 0, step);
+            .zip(pads.iter())
+            .for_each(|(value, pad)| *value ^= *pad);
+        let nonce = self.streams.nonce(&batch.places, 0, step);
         let digest = batch.header.message(self.me, step, &nonce, &message);
         (message, digest)
     }
+}
 
-    /// The nonce of a message of the prover that shares a component of the keys with its left verifier: this party's first with the previous party, its
-    /// second with the next.
-    pub(super) fn nonce(&self, batch: &Batch<'_>, component: usize, step: usize) -> Hash {
-        let mut block = [Block512::ZERO];
-        self.keys
-            .component(component, batch.places.nonces[step], &mut block);
-        std::array::from_fn(|i| as_bytes(&block)[i])
-    }
-
-    /// A mask of the first half (side 0) or of the second, from a component of the keys.
-    pub(super) fn mask(&self, batch: &Batch<'_>, side: usize, component: usize) -> Block {
-        self.stretch(component, batch.places.masks[side], 1)[0]
-    }
-
-    /// The share of a message of the previous party that its right verifier, this party, derives.
-    pub(super) fn pads_of_previous(&self, batch: &Batch<'_>, step: usize, count: usize) -> Vec<Block> {
-        self.stretch(0, batch.places.pads[step], count)
-    }
-
-    fn stretch(&self, component: usize, at: Position, count: usize) -> Vec<Block> {
-        let mut blocks = vec![Block512::ZERO; count.div_ceil(4)];
-        self.keys.component(component, at, &mut blocks);
-        as_quarters(&blocks)[..count].to_vec()
+impl Closed {
+    /// What tells this batch's barrier from others'.
+    fn word(&self) -> u64 {
+        assert!(self.number < 1 << 32, "fewer than 2^32 batches in a session");
+        self.number << 32 | self.blocks as u64
     }
 }

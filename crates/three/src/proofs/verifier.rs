@@ -59,7 +59,7 @@ impl Prover {
     /// Follows the next party's proof as its left verifier, from its share of the first claim on.
     pub(super) fn follow_next(
         &mut self,
-        batch: &Batch<'_>,
+        batch: &Batch,
         common: &Hash,
         mut claim: Block,
         told: &Told,
@@ -72,7 +72,7 @@ impl Prover {
                 .split_first_chunk::<QUARTER_POINTS>()
                 .expect("values of all steps");
             values = rest;
-            let nonce = self.nonce(batch, 1, step);
+            let nonce = self.streams.nonce(&batch.places, 1, step);
             transcript.add(&batch.header.message(prover, step, &nonce, message));
             let challenge = transcript.challenge();
             claim = next_claim(challenge, claim, message);
@@ -81,10 +81,10 @@ impl Prover {
         let (message, _) = values
             .split_first_chunk::<LAST_VALUES>()
             .expect("values of the last step");
-        let nonce = self.nonce(batch, 1, batch.steps + 1);
+        let nonce = self.streams.nonce(&batch.places, 1, batch.steps + 1);
         transcript.add(&batch.header.message(prover, batch.steps + 1, &nonce, message));
         let at = transcript.last_challenge();
-        let mask = self.mask(batch, 0, 1);
+        let mask = self.streams.mask(&batch.places, 0, 1);
         Opening {
             value: through(&self.halves.next.end(mask), at),
             product: last_claim(at, claim, message),
@@ -95,7 +95,7 @@ impl Prover {
     /// Follows the previous party's proof as its right verifier.
     pub(super) fn follow_previous(
         &mut self,
-        batch: &Batch<'_>,
+        batch: &Batch,
         common: &Hash,
         mut claim: Block,
         told: &Told,
@@ -105,15 +105,15 @@ impl Prover {
         for (step, digest) in (1..).zip(digests) {
             transcript.add(digest);
             let challenge = transcript.challenge();
-            let pads = self.pads_of_previous(batch, step, QUARTER_POINTS);
+            let pads = self.streams.pads(&batch.places, 0, step, QUARTER_POINTS);
             let pads = pads.first_chunk().expect("a pad for each value");
             claim = next_claim(challenge, claim, pads);
             self.halves.previous.fold(&challenge);
         }
         transcript.add(last);
         let at = transcript.last_challenge();
-        let pads = self.pads_of_previous(batch, batch.steps + 1, LAST_VALUES);
-        let mask = self.mask(batch, 1, 0);
+        let pads = self.streams.pads(&batch.places, 0, batch.steps + 1, LAST_VALUES);
+        let mask = self.streams.mask(&batch.places, 1, 0);
         Opening {
             value: through(&self.halves.previous.end(mask), at),
             product: last_claim(at, claim, pads.first_chunk().expect("a pad for each value")),
@@ -143,12 +143,16 @@ impl Prover {
         Ok(Agreed(()))
     }
 
-    /// Opens what this party found to the other verifier of each proof, and decides.
+    /// Opens what this party found to the other verifier of each proof: the previous party is the next one's other verifier, and the next one the previous
+    /// one's.
     pub(super) fn open(&mut self, _agreed: Agreed, next: &Opening, previous: &Opening) -> Result<()> {
-        // The previous party is the next one's other verifier, and the next one the previous one's.
-        let (from_previous, from_next) =
-            self.ring
-                .exchange(steps::PROOF_OPENING, &next.to_bytes(), &previous.to_bytes())?;
+        self.ring
+            .tell(steps::PROOF_OPENING, &next.to_bytes(), &previous.to_bytes())
+    }
+
+    /// Hears what the other verifiers found, and decides.
+    pub(super) fn decide(&mut self, next: &Opening, previous: &Opening) -> Result<()> {
+        let (from_previous, from_next) = self.ring.hear(steps::PROOF_OPENING)?;
         for (ours, theirs, prover) in [
             (next, from_previous, self.me + 1),
             (previous, from_next, self.me + 2),

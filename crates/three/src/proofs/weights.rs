@@ -1,7 +1,9 @@
 //! The random weights of a batch's gates.
 
-use cenote_primitives::sumcheck::{GridSums, RowSums, add_grid, add_rows, weigh};
+use cenote_primitives::sumcheck::{GridSums, QUARTER, RowSums, TileMut, add_grid, add_rows, weigh};
 use cenote_primitives::{Block, Block512, Position, Prg, SecretBlocks, as_quarters_mut, gf128};
+
+use zeroize::Zeroizing;
 
 use crate::triple_check::Pair;
 
@@ -39,12 +41,12 @@ impl Weights {
     }
 
     /// The sum of each row of tiles of `weight · (x·y ⊕ z)`, or of `weight · z`.
-    pub(super) fn rows(&self, products: Option<[&[Block512]; 2]>, z: &[Block512]) -> Vec<Block> {
-        self.joined(|weights| {
+    pub(super) fn rows(&self, products: Option<[&[Block512]; 2]>, z: &[Block512]) -> Zeroizing<Vec<Block>> {
+        Zeroizing::new(self.joined(|weights| {
             let mut sums = RowSums::new(self.variables);
             add_rows(products, z, weights, &mut sums);
             sums.totals().collect()
-        })
+        }))
     }
 
     fn joined(&self, of: impl Fn(&[Block512]) -> Vec<Block>) -> Vec<Block> {
@@ -53,24 +55,33 @@ impl Weights {
         match halves.next() {
             None => low,
             Some(high) => {
-                let join = |(low, high): (Block, Block)| low ^ gf128::mul(high, SHIFTED);
-                low.into_iter().zip(high).map(join).collect()
+                let (low, high) = (Zeroizing::new(low), Zeroizing::new(high));
+                let join = |(low, high): (&Block, &Block)| *low ^ gf128::mul(*high, SHIFTED);
+                low.iter().zip(high.iter()).map(join).collect()
             }
         }
     }
 
-    /// Multiplies elements of columns with their weights.
-    pub(super) fn weigh(&self, elements: &mut [Block]) {
+    /// Writes the elements of a tile times their columns' weights.
+    pub(super) fn weigh(&self, elements: TileMut<'_>, mut weighed: TileMut<'_>, tile: usize) {
+        for (to, from) in weighed.iter_mut().zip(&elements) {
+            to.copy_from_slice(&from[..]);
+        }
         let [low, high @ ..] = &self.halves[..] else {
             return;
         };
-        let [high] = high else { return weigh(elements, low) };
-        let mut copy = SecretBlocks::zeroed(elements.len().div_ceil(4));
-        let copy = &mut as_quarters_mut(&mut copy)[..elements.len()];
-        copy.copy_from_slice(elements);
-        weigh(elements, low);
-        weigh(copy, high);
-        for (element, high) in elements.iter_mut().zip(copy) {
+        let [high] = high else {
+            return weigh(weighed, &low[tile]);
+        };
+        let mut copy = SecretBlocks::zeroed(QUARTER);
+        let (quarters, _) = as_quarters_mut(&mut copy).as_chunks_mut::<QUARTER>();
+        let quarters: &mut [_; 4] = quarters.try_into().expect("four quarters");
+        for (to, from) in quarters.iter_mut().zip(&elements) {
+            to.copy_from_slice(&from[..]);
+        }
+        weigh(quarters.each_mut(), &high[tile]);
+        weigh(weighed.each_mut().map(|quarter| &mut **quarter), &low[tile]);
+        for (element, high) in weighed.into_iter().flatten().zip(quarters.as_flattened()) {
             *element ^= gf128::mul(*high, SHIFTED);
         }
     }

@@ -28,7 +28,7 @@ const LATER: u64 = 1 << 38;
 /// How many 512-bit blocks a key serves, of four AES blocks each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// In each thread's first era. The first key serves all threads, up to 2^9 of them.
+    /// In the first era of each purpose of each worker. The first key serves all of them: seven of each of up to 64 workers are less than 2^9.
     first: u64,
     /// In each later era, whose key serves one purpose of one worker.
     later: u64,

@@ -6,13 +6,14 @@ use cenote_net::{Channel, PartyId};
 use cenote_session::{Error, Result};
 use cenote_store::{Claim, Run, Runs, Session, Store};
 
-use super::epoch::factors;
+use super::epoch::{factors, settings};
 use super::{BatchNumber, Claimed, PROTOCOL};
 use crate::checks::VIEW_COMPARISON;
 use crate::material::stock::Stock;
 use crate::online::checker::Checker;
 use crate::online::worker::Worker;
 use crate::ring::Ring;
+use crate::settings::{Method, ViewCheck};
 
 /// What all three parties have in stock for a session, and what the session has claimed of it.
 pub(crate) struct Online {
@@ -23,8 +24,15 @@ pub(crate) struct Online {
 }
 
 impl Online {
-    /// Reserves `folder` and looks for epochs with these settings.
-    pub(crate) fn open(me: PartyId, folder: &Store, settings: &str) -> Result<Self> {
+    /// Reserves `folder` and looks for epochs with the settings of a session.
+    ///
+    /// # Errors
+    /// [`Error::BadInput`] if it proves its gates.
+    pub(crate) fn open(me: PartyId, folder: &Store, method: &Method, view_check: ViewCheck) -> Result<Self> {
+        let Method::Triples(parameters) = method else {
+            return Err(Error::BadInput("proofs take nothing from stock".into()));
+        };
+        let settings = settings(parameters, view_check);
         let session = folder.session(me, PROTOCOL, |item| item.settings == settings)?;
         Ok(Self {
             session,
