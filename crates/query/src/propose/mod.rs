@@ -7,7 +7,7 @@ use cenote_program::Abilities;
 use serde::Serialize;
 
 use self::candidates::candidates;
-use self::promise::Promise;
+use self::promise::{Promise, PromiseKind};
 use crate::explain::rounded;
 use crate::query::Query;
 use crate::schema::Schema;
@@ -39,37 +39,70 @@ pub struct Declaration {
 }
 
 impl Query {
-    /// Promises that are not declared yet, each of which alone would make at least a fifth of its ANDs needless: those that save most first. `sql` is
-    /// its text, and `and_gates` what it takes with these abilities.
+    /// Promises that are not declared yet, with which at least a fifth of its ANDs would be needless: those that save most first. Each is told alone, with
+    /// what must hold as well; and last those that go together, if they save a fifth more. `sql` is its text, and `and_gates` what it takes with these
+    /// abilities.
     pub fn proposals(&self, sql: &str, abilities: Abilities, and_gates: u64) -> Vec<Proposal> {
         let mut exchanges = 0u64;
+        let mut ands = |promises: &[Promise]| {
+            let query = with(promises, sql, self.schema())?;
+            exchanges = exchanges.saturating_add(query.exchanges());
+            let tally = (exchanges <= MOST_EXCHANGES).then(|| query.tally(abilities));
+            Some(tally?.ok()?.and_gates)
+        };
+        let all = candidates(self.physical(), self.schema());
+        let together = together(&all);
         let mut proposals = Vec::new();
-        for promises in candidates(self.physical(), self.schema()).into_iter().take(MOST) {
-            let Some(query) = with(&promises, sql, self.schema()) else {
-                continue;
-            };
-            let own = query.exchanges();
-            if own > MOST_EXCHANGES - exchanges {
-                break;
+        for promises in all.into_iter().take(MOST) {
+            if let Some(left) = ands(&promises)
+                && saves(and_gates, left)
+            {
+                proposals.push(self.proposal(&promises, and_gates, left));
             }
-            exchanges += own;
-            let Ok(tally) = query.tally(abilities) else {
-                continue;
-            };
-            if u128::from(tally.and_gates) * 5 <= u128::from(and_gates) * 4 {
-                proposals.push(Proposal {
-                    told: told(&promises, self.schema(), and_gates, tally.and_gates),
-                    promises: promises
-                        .iter()
-                        .map(|one| one.declaration(self.schema()))
-                        .collect(),
-                    and_gates: tally.and_gates,
-                });
-            }
+        }
+        let best = proposals.iter().map(|proposal| proposal.and_gates).min();
+        if let Some(left) = ands(&together)
+            && saves(best.unwrap_or(and_gates), left)
+        {
+            proposals.push(self.proposal(&together, and_gates, left));
         }
         proposals.sort_by_key(|proposal| proposal.and_gates);
         proposals
     }
+
+    fn proposal(&self, promises: &[Promise], before: u64, after: u64) -> Proposal {
+        Proposal {
+            told: told(promises, self.schema(), before, after),
+            promises: promises
+                .iter()
+                .map(|one| one.declaration(self.schema()))
+                .collect(),
+            and_gates: after,
+        }
+    }
+}
+
+/// Whether at least a fifth becomes needless.
+fn saves(before: u64, after: u64) -> bool {
+    u128::from(after) * 5 <= u128::from(before) * 4
+}
+
+/// Promises that may be given together, at most one for a column: how small its numbers are, or which values it has, or else how many. Whether a value
+/// comes twice is another matter than what values there are.
+fn together(all: &[Vec<Promise>]) -> Vec<Promise> {
+    let mut chosen: Vec<Promise> = Vec::new();
+    let flat = || all.iter().flatten();
+    let how_many = |promise: &&Promise| matches!(promise.kind, PromiseKind::Distinct(..));
+    for promise in flat().filter(|one| !how_many(one)).chain(flat().filter(how_many)) {
+        let Some(column) = promise.kind.column() else {
+            continue;
+        };
+        let is_new = |one: &Promise| (one.table, one.kind.column()) != (promise.table, Some(column));
+        if chosen.iter().all(is_new) {
+            chosen.push(promise.clone());
+        }
+    }
+    chosen
 }
 
 /// The query, planned with these promises; nothing if they are refused.

@@ -22,6 +22,18 @@ pub(super) enum PromiseKind {
     Values(usize, Vec<String>),
 }
 
+impl PromiseKind {
+    /// The column whose values it is about; nothing if it is about rows.
+    pub(super) fn column(&self) -> Option<usize> {
+        match self {
+            PromiseKind::Unique(_) => None,
+            PromiseKind::Distinct(column, _)
+            | PromiseKind::Below(column, _)
+            | PromiseKind::Values(column, _) => Some(*column),
+        }
+    }
+}
+
 impl Promise {
     /// Adds it to what is declared.
     pub(super) fn add(&self, schema: &mut Schema) {

@@ -1,5 +1,7 @@
 //! What each step of a plan takes, and which promises would make it cheaper.
 
+use std::collections::BTreeSet;
+
 use cenote_program::Abilities;
 use cenote_query::{Count, Explained, Proposal};
 
@@ -189,6 +191,40 @@ fn promises_are_proposed_that_make_queries_cheaper() {
     assert!(
         declared.contains(&"a: values = { g = [\"…\"] }".into()),
         "{declared:?}"
+    );
+}
+
+/// What saves little alone is proposed with what goes with it.
+#[test]
+fn promises_are_proposed_together() {
+    let a = "id u64 not null unique, g char(20) not null";
+    let b = "k u64 not null, n u64 not null";
+    let world = world(a, b, 300);
+    let sql = "select g, sum(n) as s from a join b on a.id = b.k group by g";
+    let told = proposals(&world, sql);
+    let [together, others @ ..] = &told[..] else {
+        panic!("nothing is proposed")
+    };
+    let declared: Vec<String> = together
+        .promises
+        .iter()
+        .map(|one| format!("{}: {}", one.table, one.declare))
+        .collect();
+    assert!(declared.len() >= 4, "{declared:?}");
+    let columns: BTreeSet<&str> = declared
+        .iter()
+        .map(|one| one.split('=').nth(1).unwrap())
+        .collect();
+    assert_eq!(
+        columns.len(),
+        declared.len(),
+        "one promise a column: {declared:?}"
+    );
+    assert!(!declared.iter().any(|one| one.contains("unique")), "{declared:?}");
+    assert!(
+        others
+            .iter()
+            .all(|one| together.and_gates * 5 <= one.and_gates * 4)
     );
 }
 
