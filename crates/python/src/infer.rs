@@ -155,7 +155,8 @@ fn inferred(kind: &DataType, arrays: &[&ArrayRef]) -> Result<Type, String> {
                 scale,
             }),
             _ => Err(format!(
-                "{kind} has no type here; state one, such as decimal(18,2)"
+                "{} of these digits has no type here; state one, such as decimal(18,2)",
+                kind_name(kind)
             )),
         },
         DataType::Date32 | DataType::Date64 => Ok(Type::Date),
@@ -187,7 +188,16 @@ fn inferred(kind: &DataType, arrays: &[&ArrayRef]) -> Result<Type, String> {
             chars(longest)
         }
         DataType::Null => Err("it has no values, and so no type; state one".into()),
-        other => Err(format!("{other} has no type here")),
+        other => Err(format!("{} has no type here", kind_name(other))),
+    }
+}
+
+/// What a type is called. Its parts are not told: names of a struct's fields may be data, and digits come from values.
+fn kind_name(kind: &DataType) -> String {
+    let told = kind.to_string();
+    match told.find(|letter: char| !letter.is_ascii_alphanumeric()) {
+        Some(end) => told[..end].to_owned(),
+        None => told,
     }
 }
 
@@ -244,7 +254,7 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef, String> {
 
 /// Appends the values of an array.
 fn append(builder: &mut Builder, array: &ArrayRef, kind: Type) -> Result<(), Problem> {
-    let wrong = || wrong_type(&array.data_type().to_string(), kind);
+    let wrong = || wrong_type(&held(array.data_type()), kind);
     let of_decimal = |scale: i8| move |number: i128| rescaled(number, scale, kind);
     let of_moment = |each: i128| move |number: i128| moment(number.checked_mul(each), kind);
     match array.data_type() {
@@ -334,7 +344,7 @@ fn whole<T: ArrowPrimitiveType<Native: Into<i128>>>(
     match kind {
         Type::Int { .. } | Type::Decimal { scale: 0, .. } => primitive::<T>(builder, array, Ok),
         Type::Decimal { .. } => primitive::<T>(builder, array, |number| rescaled(number, 0, kind)),
-        _ => Err(wrong_type(&array.data_type().to_string(), kind)),
+        _ => Err(wrong_type(&held(array.data_type()), kind)),
     }
 }
 
@@ -388,6 +398,15 @@ fn moment(microseconds: Option<i128>, kind: Type) -> Result<i128, Problem> {
         Type::Date if microseconds % MICROSECONDS_OF_A_DAY == 0 => Ok(microseconds / MICROSECONDS_OF_A_DAY),
         Type::Date => Err(Problem::NotMidnight),
         _ => Err(wrong_type("a day or moment", kind)),
+    }
+}
+
+/// A type as it is told to somebody who has stated another.
+fn held(kind: &DataType) -> String {
+    if kind.is_nested() {
+        kind_name(kind)
+    } else {
+        kind.to_string()
     }
 }
 

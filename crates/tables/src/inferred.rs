@@ -26,7 +26,7 @@ pub fn chars(longest: usize) -> Result<Type, String> {
     match longest.next_power_of_two() {
         bytes if longest <= most => Ok(Type::Char(bytes.min(most) as u16)),
         _ => Err(format!(
-            "it has a text of {longest} bytes, and char(n) holds {most} at most"
+            "it has a text of more than {most} bytes, which is what char(n) holds at most"
         )),
     }
 }

@@ -219,7 +219,8 @@ impl Protocol for Three {
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Method, String> {
         if let Some(Verification::Proofs) = self.variant {
-            let proofs = Proofs::new(self.security).map_err(|refusal| refusal.to_string())?;
+            let of_worker = Self::and_blocks(demand).div_ceil(self.workers.into());
+            let proofs = Proofs::for_job(self.security, of_worker).map_err(|refusal| refusal.to_string())?;
             return Ok(proofs.into());
         }
         self.triples(demand).map(Method::Triples)

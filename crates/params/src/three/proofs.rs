@@ -9,6 +9,9 @@ use crate::{LogProb, Refusal};
 /// Blocks of gates in a full batch: 2^24 gates.
 const BATCH: u64 = 1 << 15;
 
+/// The same of a job that has few: 2^19 gates.
+const FEW: u64 = 1 << 10;
+
 /// How many variables the polynomials of a column have, at least and at most: a tile has two to that power rows.
 const VARIABLES: (u32, u32) = (3, 7);
 
@@ -48,6 +51,15 @@ impl Proofs {
             weight_bits: if security <= NARROW { 64 } else { 128 },
             batch: BATCH,
         })
+    }
+
+    /// The same for a worker that proves about `blocks` blocks of gates, which takes less memory if they are few.
+    ///
+    /// # Errors
+    /// As [`Proofs::new`].
+    pub fn for_job(security: u32, blocks: u64) -> Result<Self, Refusal> {
+        let batch = blocks.min(BATCH).next_power_of_two().clamp(FEW, BATCH);
+        Self::new(security)?.with_batch(batch)
     }
 
     /// The same with batches of `blocks` blocks of gates, for tests and measurements.
@@ -230,6 +242,16 @@ mod tests {
             assert!(Proofs::new(security).is_err());
         }
         assert!(Proofs::new(40).unwrap().with_batch(0).is_err());
+    }
+
+    #[test]
+    fn small_jobs_take_little_memory() {
+        let batch = |blocks| Proofs::for_job(40, blocks).unwrap().batch();
+        assert_eq!(
+            [0, 1, 1000, 1500, 1 << 20].map(batch),
+            [FEW, FEW, FEW, 2048, BATCH]
+        );
+        assert!(Proofs::for_job(40, 1).unwrap().memory_bytes() < 6 << 20);
     }
 
     #[test]

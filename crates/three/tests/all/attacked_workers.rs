@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use crate::common::intercept::{Spy, tap};
 use crate::common::session::{in_parallel, random_bits, small_plan};
-use crate::common::{memory_links, tiny};
+use crate::common::{memory_links, proofs, tiny};
 use cenote_net::{ChannelOptions, PartyId, Step};
 use cenote_params::three::Variant;
 use cenote_primitives::Entropy;
 use cenote_session::{Check, Engine, Error, MESSAGE_FORM, Parties, Result};
-use cenote_three::{Config, Links, ThreeEngine, steps};
+use cenote_three::{Config, Links, Method, ThreeEngine, steps};
 
 const WORKERS: usize = 3;
 
@@ -46,8 +46,21 @@ const ATTACKS: [(Step, &[Check]); 11] = [
     (steps::GATE_PRODUCTS, &[checks::PRODUCT_COMPARISON]),
 ];
 
+/// The same where workers prove their gates.
+const ATTACKS_ON_PROOFS: [(Step, &[Check]); 9] = [
+    (steps::BARRIER, &[MESSAGE_FORM]),
+    (steps::COIN, &[checks::COIN_OPENING]),
+    (steps::MULTIPLY_GATE, &[checks::PROOF, checks::PROOF_OPERANDS]),
+    (steps::PROOF_GRID, &[checks::PROOF_TRANSCRIPT]),
+    (steps::PROOF_DIGEST, &[checks::PROOF_TRANSCRIPT]),
+    (steps::PROOF_CHALLENGE, &[checks::PROOF_TRANSCRIPT]),
+    (steps::PROOF_TAIL, &[checks::PROOF_OPERANDS]),
+    (steps::PROOF_DIGESTS, &[checks::PROOF_OPERANDS]),
+    (steps::PROOF_OPENING, &[checks::PROOF]),
+];
+
 /// Party `cheater` flips a bit of its first message of `step` in worker `worker`.
-fn attack(cheater: usize, worker: usize, step: Step) -> [Result<()>; 3] {
+fn attack(method: &Method, cheater: usize, worker: usize, step: Step) -> [Result<()>; 3] {
     let flips = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&flips);
     let spy = Spy::corrupting(move |message| {
@@ -81,7 +94,7 @@ fn attack(cheater: usize, worker: usize, step: Step) -> [Result<()>; 3] {
             me += 1;
             let (plan, input, opened) = (&plan, &input, &opened);
             scope.spawn(move || {
-                let mut config = Config::new(tiny(Variant::OnDemand), "attacked workers");
+                let mut config = Config::new(method.clone(), "attacked workers");
                 config.entropy = Entropy::for_tests(party.0.into());
                 let mut engine = ThreeEngine::start(party, links, config)?;
                 let own = (party == PartyId(0)).then_some(input);
@@ -107,15 +120,14 @@ fn attack(cheater: usize, worker: usize, step: Step) -> [Result<()>; 3] {
     results
 }
 
-#[test]
-fn a_deviation_in_any_worker_stops_all() {
+fn assert_each_stops_all(method: &Method, attacks: &[(Step, &[Check])]) {
     let cases: Vec<_> = (0..3)
         .flat_map(|cheater| (0..WORKERS).map(move |worker| (cheater, worker)))
-        .flat_map(|who| ATTACKS.map(|attack| (who, attack)))
+        .flat_map(|who| attacks.iter().map(move |attack| (who, *attack)))
         .collect();
     in_parallel(cases.len(), 4, |index| {
         let ((cheater, worker), (step, checks)) = cases[index];
-        for (party, result) in attack(cheater, worker, step).into_iter().enumerate() {
+        for (party, result) in attack(method, cheater, worker, step).into_iter().enumerate() {
             let case = format!("party {cheater} in \"{step}\" of worker {worker}, seen by party {party}");
             let error = result.expect_err(&case);
             if party != cheater {
@@ -127,4 +139,14 @@ fn a_deviation_in_any_worker_stops_all() {
             }
         }
     });
+}
+
+#[test]
+fn a_deviation_in_any_worker_stops_all() {
+    assert_each_stops_all(&tiny(Variant::OnDemand).into(), &ATTACKS);
+}
+
+#[test]
+fn a_deviation_in_any_worker_that_proves_stops_all() {
+    assert_each_stops_all(&proofs(40, 1 << 10).into(), &ATTACKS_ON_PROOFS);
 }

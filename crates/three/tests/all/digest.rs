@@ -5,12 +5,12 @@ use cenote_net::{PartyId, Step};
 use cenote_params::three::{Variant, check};
 use cenote_primitives::BitMatrix;
 use cenote_session::{Check, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector};
-use cenote_three::{ThreeEngine, ViewCheck, checks, steps};
+use cenote_three::{Method, ThreeEngine, ViewCheck, checks, steps};
 
 use crate::common::intercept::{Message, Spy, Thread, Wire};
+use crate::common::proofs;
 use crate::common::session::{Session, random_bits};
-use crate::common::tiny;
-use crate::shuffle::{assert_caught, assert_no_coin, flipped};
+use crate::shuffle::{assert_caught, assert_no_coin, flipped, sessions};
 
 const WIRES: usize = 70;
 const LANES: usize = 40;
@@ -63,10 +63,6 @@ fn program(engine: &mut ThreeEngine, [one, other]: &[BitMatrix; 2], products: bo
     Ok(differ.get(0, 0))
 }
 
-fn session() -> Session {
-    Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 1)
-}
-
 fn same() -> [BitMatrix; 2] {
     [(); 2].map(|()| random_bits(3, WIRES, LANES))
 }
@@ -87,34 +83,41 @@ fn run(session: &Session, tables: [BitMatrix; 2]) -> [Result<bool>; 3] {
 /// What a cheating party does to the body of a message: nothing to those left alone.
 type Change = fn(occurrence: usize, body: &[u8]) -> Option<Vec<u8>>;
 
+/// Each session with each party corrupted, and each of the others.
+fn cases() -> impl Iterator<Item = (Session, u8, u8)> {
+    let wires = (0..3).flat_map(|from| (0..3).filter(move |to| *to != from).map(move |to| (from, to)));
+    let of_wires = move |session: Session| wires.clone().map(move |(from, to)| (session.clone(), from, to));
+    sessions().into_iter().flat_map(of_wires)
+}
+
 /// Each party does so on each of its wires, with tables that are the same and others: always the same check fails.
 fn assert_each_caught(step: Step, change: Change, expected: &[Check]) {
-    for corrupted in 0..3 {
-        for to in (0..3).filter(|to| *to != corrupted) {
-            for tables in [same(), different()] {
-                let spy = Spy::corrupting(move |message: &Message| {
-                    let wire = (message.wire.thread, message.wire.from, message.wire.to);
-                    let hit = (wire, message.step) == ((Thread::Evaluator, corrupted, to), step);
-                    let body = hit.then(|| change(message.occurrence, &message.body)).flatten()?;
-                    Some(vec![(step, body)])
-                });
-                let results = run(&session().with_spy(corrupted, &spy), tables);
-                assert_caught(
-                    &format!("{step} from {corrupted} to {to}"),
-                    corrupted,
-                    &results,
-                    expected,
-                );
-            }
+    for (session, corrupted, to) in cases() {
+        for tables in [same(), different()] {
+            let spy = Spy::corrupting(move |message: &Message| {
+                let wire = (message.wire.thread, message.wire.from, message.wire.to);
+                let hit = (wire, message.step) == ((Thread::Evaluator, corrupted, to), step);
+                let body = hit.then(|| change(message.occurrence, &message.body)).flatten()?;
+                Some(vec![(step, body)])
+            });
+            let results = run(&session.clone().with_spy(corrupted, &spy), tables);
+            assert_caught(
+                &format!("{step} from {corrupted} to {to}"),
+                corrupted,
+                &results,
+                expected,
+            );
         }
     }
 }
 
 #[test]
 fn tables_are_compared() {
-    for (tables, differ) in [(same(), false), (different(), true)] {
-        for result in run(&session(), tables) {
-            assert_eq!(result.expect("all are honest"), differ);
+    for session in sessions() {
+        for (tables, differ) in [(same(), false), (different(), true)] {
+            for result in run(&session, tables) {
+                assert_eq!(result.expect("all are honest"), differ);
+            }
         }
     }
 }
@@ -143,39 +146,43 @@ fn messages_of_another_length_are_refused() {
 /// The share of the first coin again, so that the second would be like the first.
 #[test]
 fn a_coin_is_not_tossed_twice() {
-    for corrupted in 0..3 {
-        for to in (0..3).filter(|to| *to != corrupted) {
-            let mut first: Option<Vec<u8>> = None;
-            let spy = Spy::corrupting(move |message: &Message| {
-                let wire = (message.wire.thread, message.wire.to, message.step);
-                if wire != (Thread::Evaluator, to, steps::COIN) || message.occurrence > 1 {
-                    return None;
-                }
-                let body = first.get_or_insert_with(|| message.body.clone());
-                Some(vec![(message.step, body.clone())])
-            });
-            let results = run(&session().with_spy(corrupted, &spy), different());
-            let what = format!("from {corrupted} to {to}");
-            assert_caught(&what, corrupted, &results, &[checks::COIN_OPENING]);
-        }
+    for (session, corrupted, to) in cases() {
+        let mut first: Option<Vec<u8>> = None;
+        let spy = Spy::corrupting(move |message: &Message| {
+            let wire = (message.wire.thread, message.wire.to, message.step);
+            if wire != (Thread::Evaluator, to, steps::COIN) || message.occurrence > 1 {
+                return None;
+            }
+            let body = first.get_or_insert_with(|| message.body.clone());
+            Some(vec![(message.step, body.clone())])
+        });
+        let results = run(&session.clone().with_spy(corrupted, &spy), different());
+        let what = format!("from {corrupted} to {to}");
+        assert_caught(&what, corrupted, &results, &[checks::COIN_OPENING]);
     }
 }
+
+/// What a wrong product fails, with triples and with proofs: a party that goes on with what it had opens something else than the others, or has other operands.
+const WRONG_PRODUCT: [[Check; 2]; 2] = [
+    [checks::PRODUCT_COMPARISON, checks::VIEW_COMPARISON],
+    [checks::PROOF, checks::PROOF_OPERANDS],
+];
 
 /// A product of the tables, or of what tells whether the digest is zero.
 #[test]
 fn a_wrong_product_is_caught() {
-    // A party that goes on with what it had opens something else than the others.
-    let expected = [checks::PRODUCT_COMPARISON, checks::VIEW_COMPARISON];
-    for step in 0..9 {
-        for corrupted in 0..3 {
-            for tables in [same(), different()] {
-                let spy = Spy::corrupting(move |message: &Message| {
-                    let hit = (message.step, message.occurrence) == (steps::MULTIPLY_GATE, step);
-                    Some(vec![(message.step, flipped(&message.body, 0).filter(|_| hit)?)])
-                });
-                let results = run(&session().with_spy(corrupted, &spy), tables);
-                let what = format!("product {step} of {corrupted}");
-                assert_caught(&what, corrupted, &results, &expected);
+    for (session, expected) in sessions().into_iter().zip(WRONG_PRODUCT) {
+        for step in 0..9 {
+            for corrupted in 0..3 {
+                for tables in [same(), different()] {
+                    let spy = Spy::corrupting(move |message: &Message| {
+                        let hit = (message.step, message.occurrence) == (steps::MULTIPLY_GATE, step);
+                        Some(vec![(message.step, flipped(&message.body, 0).filter(|_| hit)?)])
+                    });
+                    let results = run(&session.clone().with_spy(corrupted, &spy), tables);
+                    let what = format!("product {step} of {corrupted}");
+                    assert_caught(&what, corrupted, &results, &expected);
+                }
             }
         }
     }
@@ -185,30 +192,30 @@ fn a_wrong_product_is_caught() {
 /// takes them for the same.
 #[test]
 fn a_table_that_is_changed_is_another_table() {
-    for owner in 0..2u8 {
-        for rows in [[0, 0], [9, 330]] {
-            let spy = Spy::corrupting(move |message: &Message| {
-                let body = (message.step == steps::INPUT).then(|| flipped(&message.body, rows[0]))??;
-                let body = match rows {
-                    [_, 0] => body,
-                    [_, second] => flipped(&body, second)?,
-                };
-                Some(vec![(message.step, body)])
-            });
-            let results = session()
-                .with_spy(owner, &spy)
-                .run(|engine| program(engine, &same(), false));
-            for (party, result) in (0..).zip(&results).filter(|(party, _)| *party != owner) {
-                let differ = result.as_ref().ok();
-                assert!(
-                    differ.is_none_or(|differ| *differ),
-                    "{party} of {owner}: {results:?}"
-                );
-                let check = result.as_ref().err().and_then(Error::check);
-                assert!(
-                    check.is_none_or(|check| check == checks::VIEW_COMPARISON),
-                    "{results:?}"
-                );
+    for (session, [_, expected]) in sessions().into_iter().zip(WRONG_PRODUCT) {
+        for owner in 0..2u8 {
+            for rows in [[0, 0], [9, 330]] {
+                let spy = Spy::corrupting(move |message: &Message| {
+                    let body = (message.step == steps::INPUT).then(|| flipped(&message.body, rows[0]))??;
+                    let body = match rows {
+                        [_, 0] => body,
+                        [_, second] => flipped(&body, second)?,
+                    };
+                    Some(vec![(message.step, body)])
+                });
+                let results = session
+                    .clone()
+                    .with_spy(owner, &spy)
+                    .run(|engine| program(engine, &same(), false));
+                for (party, result) in (0..).zip(&results).filter(|(party, _)| *party != owner) {
+                    let differ = result.as_ref().ok();
+                    assert!(
+                        differ.is_none_or(|differ| *differ),
+                        "{party} of {owner}: {results:?}"
+                    );
+                    let check = result.as_ref().err().and_then(Error::check);
+                    assert!(check.is_none_or(|check| check == expected), "{results:?}");
+                }
             }
         }
     }
@@ -227,13 +234,16 @@ fn tables_are_not_bought_with_a_coin() {
         // The products of each table.
         cases.extend([0, 1].map(|at| (wire(from, (from + 2) % 3), steps::MULTIPLY_GATE, at)));
     }
+    let sessions = sessions();
     std::thread::scope(|scope| {
         for (wire, step, kept_back) in cases {
-            scope.spawn(move || {
-                assert_no_coin(wire, step, kept_back, 0, &session(), |session| {
-                    assert!(run(session, different()).iter().all(Result::is_err));
+            for session in &sessions {
+                scope.spawn(move || {
+                    assert_no_coin(wire, step, kept_back, 0, session, |session| {
+                        assert!(run(session, different()).iter().all(Result::is_err));
+                    });
                 });
-            });
+            }
         }
     });
 }
@@ -241,11 +251,11 @@ fn tables_are_not_bought_with_a_coin() {
 /// What a digest sends, with fixed randomness, is the same whatever is compared: it tells nothing, and neither does its failure.
 #[test]
 fn what_is_sent_depends_on_no_table() {
-    let of = |tables: [BitMatrix; 2]| {
+    let of = |session: Session, tables: [BitMatrix; 2]| {
         let spies = [(); 3].map(|()| Spy::listening());
         let session = (0..)
             .zip(&spies)
-            .fold(session(), |session, (party, spy)| session.with_spy(party, spy));
+            .fold(session, |session, (party, spy)| session.with_spy(party, spy));
         let results = session.run(move |engine| {
             let me = engine.me();
             let own = |owner: u8, bits: &BitMatrix| (me == PartyId(owner)).then(|| bits.clone());
@@ -275,17 +285,25 @@ fn what_is_sent_depends_on_no_table() {
         sent.sort();
         sent
     };
-    let (of_same, of_different) = (of(same()), of(different()));
-    // A word that all is received and a share of a coin, to both others.
-    assert_eq!(of_same.len(), 3 * 2 * 2);
-    assert_eq!(of_same, of_different);
+    for session in sessions() {
+        let (of_same, of_different) = (of(session.clone(), same()), of(session, different()));
+        // A word that all is received and a share of a coin, to both others.
+        assert_eq!(of_same.len(), 3 * 2 * 2);
+        assert_eq!(of_same, of_different);
+    }
 }
 
-/// With triples that are hardly ever wrong, the error of a session is that of its digests.
+/// With triples that are hardly ever wrong, or weights of 128 bits, the error of a session is that of its digests.
 #[test]
 fn digests_count_in_the_error() {
     let parameters = check(Variant::Baseline, 64, 22, 1, 1).expect("they are large enough");
-    let session = Session::new(&parameters, ViewCheck::Mac, 1);
+    let methods: [Method; 2] = [parameters.into(), proofs(61, 1 << 10).into()];
+    for method in methods {
+        assert_digests_count(&Session::new(method, ViewCheck::Mac, 1));
+    }
+}
+
+fn assert_digests_count(session: &Session) {
     let results = session.run(|engine| {
         let table = engine.constant(&BitMatrix::zeros(1, 2))?;
         let mut bounds = vec![engine.error_bound()];

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::common::intercept::Spy;
 use crate::common::session::{
-    Change, LANES, Outputs, Session, WIDTH, in_parallel, random_bits, share, small_input, small_plan,
-    small_program,
+    Change, LANES, Outputs, Session, WIDTH, in_parallel, input_of, random_bits, share, small_input,
+    small_plan, small_program,
 };
-use crate::common::{memory_links, tiny};
+use crate::common::{memory_links, proofs, tiny};
 use cenote_net::step::AGREE;
 use cenote_net::{ChannelOptions, PartyId};
 use cenote_params::three::{Parameters, Variant, check, check_mixed};
@@ -58,14 +58,24 @@ fn timed_out(error: &cenote_net::Error) -> Option<PartyId> {
 
 #[test]
 fn a_party_that_dies_anywhere_is_named() {
-    let session = session(4);
+    assert_whoever_dies_is_named(&session(4), LANES);
+}
+
+/// Where each of two layers is proved by itself, the first in the background.
+#[test]
+fn a_party_that_dies_anywhere_in_proofs_is_named() {
+    assert_whoever_dies_is_named(&Session::new(proofs(40, 1), ViewCheck::Mac, 4), 201);
+}
+
+fn assert_whoever_dies_is_named(session: &Session, lanes: usize) {
+    let inputs = [0, 1, 2].map(|owner| input_of(owner, lanes));
     let mut cases = Vec::new();
     for victim in 0..3u8 {
         let (spy, outputs) = (Spy::listening(), Outputs::default());
         let results = session
             .clone()
             .with_spy(victim, &spy)
-            .run(small_program([0, 1, 2].map(small_input), &outputs));
+            .run(small_program(inputs.clone(), &outputs));
         results
             .into_iter()
             .for_each(|result| result.expect("nobody dies"));
@@ -87,7 +97,7 @@ fn a_party_that_dies_anywhere_is_named() {
         let results = session
             .clone()
             .with_spy(*victim, &spy)
-            .run(small_program([0, 1, 2].map(small_input), &Outputs::default()));
+            .run(small_program(inputs.clone(), &Outputs::default()));
         let what = format!("{} to {} by party {victim}", last.step, last.wire.to);
         for (party, result) in (0..3).zip(&results).filter(|(party, _)| party != victim) {
             match result {
@@ -307,8 +317,12 @@ fn a_finished_session_computes_nothing_more() {
 #[test]
 fn dropping_an_engine_hangs_nobody() {
     for moment in 0..3 {
-        for quitters in [&[0u8][..], &[1, 2], &[0, 1, 2]] {
-            let results = session(9).run(move |engine| {
+        let quitters = [&[0u8][..], &[1, 2], &[0, 1, 2]];
+        let proving = Session::new(proofs(40, 1), ViewCheck::Mac, 9);
+        let sessions =
+            [session(9), proving].map(|session| quitters.map(|quitters| (session.clone(), quitters)));
+        for (session, quitters) in sessions.into_iter().flatten() {
+            let results = session.run(move |engine| {
                 let quits = quitters.contains(&engine.me().0);
                 if quits && moment == 0 {
                     return Ok(());

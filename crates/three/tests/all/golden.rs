@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use crate::common::intercept::{Spy, Thread};
-use crate::common::session::{Change, Session, share, small_answer, small_input, small_plan};
-use crate::common::tiny;
+use crate::common::session::{Change, Session, input_of, share, small_answer, small_input, small_plan};
+use crate::common::{proofs, tiny};
 use cenote_params::three::Variant;
 use cenote_primitives::Simd;
 use cenote_session::{Engine, Parties, Result, WireVector};
@@ -53,7 +53,9 @@ fn hash(spy: &Spy) -> String {
                 .iter()
                 .filter(|message| (message.wire.thread, message.wire.to) == (thread, to))
                 .filter(|message| {
-                    steps::ALL.contains(&message.step) || steps::SHUFFLED.contains(&message.step)
+                    [steps::ALL, steps::SHUFFLED, steps::PROVED]
+                        .iter()
+                        .any(|steps| steps.contains(&message.step))
                 })
             {
                 hash.update(message.step.code.to_le_bytes());
@@ -170,6 +172,66 @@ fn transcripts_of_rows_are_as_recorded() {
     assert!(wrong.is_empty(), "on {}:\n{}", Simd::detect(), wrong.join("\n"));
 }
 
+/// The same of sessions that prove their gates, by bits of security, blocks of a batch, and lanes: a small batch at each opening, batches of a layer each with
+/// weights of both widths, and two of more variables, with a tile that is not full.
+const RECORDED_PROOFS: [(u32, u64, usize, [&str; 3]); 4] = [
+    (
+        40,
+        1 << 10,
+        50,
+        ["af64550f41d35a97", "de990a719e6ad92c", "e7ed1d98db247f84"],
+    ),
+    (
+        40,
+        1,
+        600,
+        ["5b64639ce62bbd59", "de95af71124a4be4", "433a0b27fe756495"],
+    ),
+    (
+        61,
+        1,
+        600,
+        ["b8e5d5c587ad813b", "80f4a03268a79dad", "e2bd47c5be0b257c"],
+    ),
+    (
+        40,
+        1,
+        70_001,
+        ["90fa1569053af65e", "f8a10cf62282acf4", "f6ab09eb282ffffa"],
+    ),
+];
+
+#[test]
+fn transcripts_of_proofs_are_as_recorded() {
+    let mut wrong = Vec::new();
+    for (security, batch, lanes, recorded) in RECORDED_PROOFS {
+        let session = Session::new(proofs(security, batch), ViewCheck::Mac, 21);
+        let inputs = [0, 1, 2].map(|owner| input_of(owner, lanes));
+        let answer = small_answer(&inputs);
+        // Several openings, so that what is numbered shows, and logs that are smaller than those before them.
+        let (found, results) = transcripts(session, move |engine| {
+            let (wires, plan) = (share(engine, &inputs)?, small_plan());
+            let mut revealed = Vec::new();
+            for runs in [5, 1, 1] {
+                let mut outputs = engine.run(&plan, &wires)?;
+                for _ in 1..runs {
+                    outputs = engine.run(&plan, &wires)?;
+                }
+                revealed.push(engine.reveal(&outputs, Parties::all(3))?);
+            }
+            engine.finish()?;
+            Ok(revealed)
+        });
+        for revealed in results {
+            assert!(revealed.iter().all(|output| output.as_ref() == Some(&answer)));
+        }
+        if found != recorded {
+            wrong.push(format!("({security}, {batch}, {lanes}, {found:?}),"));
+        }
+    }
+    assert!(wrong.is_empty(), "on {}:\n{}", Simd::detect(), wrong.join("\n"));
+}
+
 /// The instruction set is chosen once per process, so each level gets a process.
 #[test]
 fn every_instruction_set_sends_the_same_bytes() {
@@ -179,12 +241,13 @@ fn every_instruction_set_sends_the_same_bytes() {
                 "--exact",
                 "golden::transcripts_are_as_recorded",
                 "golden::transcripts_of_rows_are_as_recorded",
+                "golden::transcripts_of_proofs_are_as_recorded",
             ])
             .env("CENOTE_SIMD", level.to_string())
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{level}: {text}");
-        assert!(text.contains("2 passed"), "{level}: {text}");
+        assert!(text.contains("3 passed"), "{level}: {text}");
     }
 }

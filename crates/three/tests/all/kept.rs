@@ -5,11 +5,11 @@ use cenote_net::PartyId;
 use cenote_params::three::Variant;
 use cenote_primitives::BitMatrix;
 use cenote_session::conformance::Cluster;
-use cenote_session::{Engine, Error, Parties, Result, WireVector};
+use cenote_session::{Check, Engine, Error, Parties, Result, WireVector};
 use cenote_three::{ThreeEngine, ViewCheck, checks};
 
 use crate::common::session::random_bits;
-use crate::common::{Three, tiny};
+use crate::common::{Three, proofs, tiny};
 
 const WIRES: usize = 5;
 const LANES: usize = 70;
@@ -24,11 +24,12 @@ fn plan() -> Plan {
     Plan::new(&b.finish())
 }
 
-fn cluster() -> Three {
-    Three {
-        method: tiny(Variant::OnDemand).into(),
+/// Sessions that check products in either way.
+fn clusters() -> [Three; 2] {
+    [tiny(Variant::OnDemand).into(), proofs(40, 1 << 10).into()].map(|method| Three {
+        method,
         view_check: ViewCheck::Mac,
-    }
+    })
 }
 
 fn value() -> BitMatrix {
@@ -36,9 +37,9 @@ fn value() -> BitMatrix {
 }
 
 /// The shares of what the plan makes of the value, of each party.
-fn kept() -> Vec<BitMatrix> {
+fn kept(cluster: &Three) -> Vec<BitMatrix> {
     let value = value();
-    let ended = cluster().run(|engine| {
+    let ended = cluster.run(|engine| {
         let own = (engine.me() == PartyId(1)).then_some(&value);
         let wires = engine.input(PartyId(1), WIRES, LANES, own)?;
         let wires = engine.run(&plan(), &wires)?;
@@ -51,11 +52,12 @@ fn kept() -> Vec<BitMatrix> {
 
 /// What all learn of a session that goes on with these shares.
 fn go_on(
+    cluster: &Three,
     shares: &[BitMatrix],
     change: impl Fn(&mut ThreeEngine, <ThreeEngine as Engine>::Wires) -> Result<<ThreeEngine as Engine>::Wires>
     + Sync,
 ) -> Vec<Result<BitMatrix>> {
-    cluster().run(|engine| {
+    cluster.run(|engine| {
         let share = &shares[usize::from(engine.me().0)];
         let wires = engine.take(share.rows() / 2, share)?;
         let wires = change(engine, wires)?;
@@ -80,27 +82,33 @@ fn expected() -> BitMatrix {
 
 #[test]
 fn shares_are_taken_in_a_later_session_again_and_again() {
-    let shares = kept();
-    assert!(shares.iter().all(|share| share.rows() == 2 * (2 * WIRES - 1)));
-    for _ in 0..2 {
-        for learnt in go_on(&shares, |_, wires| Ok(wires)) {
-            assert_eq!(learnt.unwrap(), expected());
+    for (before, after) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        // Shares are the same, however the session checked them.
+        let shares = kept(&clusters()[before]);
+        assert!(shares.iter().all(|share| share.rows() == 2 * (2 * WIRES - 1)));
+        for _ in 0..2 {
+            for learnt in go_on(&clusters()[after], &shares, |_, wires| Ok(wires)) {
+                assert_eq!(learnt.unwrap(), expected());
+            }
         }
     }
 }
 
 #[test]
 fn a_changed_share_is_seen_by_who_holds_the_same_component() {
-    let shares = kept();
     let wires = 2 * WIRES - 1;
-    for cheater in 0..3u8 {
+    for (cluster, cheater) in clusters()
+        .iter()
+        .flat_map(|cluster| [0, 1, 2u8].map(|cheater| (cluster, cheater)))
+    {
+        let shares = kept(cluster);
         // The previous party holds the first component as well, the next one the second.
         for (row, holder) in [(2, (cheater + 2) % 3), (wires + 2, (cheater + 1) % 3)] {
             let mut shares = shares.clone();
             let share = &mut shares[usize::from(cheater)];
             let bit = share.get(row, LANES - 1);
             share.set(row, LANES - 1, !bit);
-            let ended = go_on(&shares, |_, wires| Ok(wires));
+            let ended = go_on(cluster, &shares, |_, wires| Ok(wires));
             for (me, end) in (0..).zip(ended).filter(|(me, _)| *me != cheater) {
                 let error = end.map(drop).unwrap_err();
                 match error {
@@ -121,9 +129,20 @@ fn a_changed_share_is_seen_by_who_holds_the_same_component() {
 /// A party tells the right digests, and goes on with another component than it holds: one of its constants is another than the others'.
 #[test]
 fn who_goes_on_with_another_share_than_it_told_is_caught() {
-    let shares = kept();
-    for cheater in [0, 2u8] {
-        let ended = go_on(&shares, |engine, wires| {
+    let known: [&[Check]; 2] = [
+        &[
+            checks::VIEW_COMPARISON,
+            checks::PRODUCT_COMPARISON,
+            checks::OUTPUT_OPENING,
+        ],
+        &[checks::PROOF_OPERANDS],
+    ];
+    for ((cluster, known), cheater) in clusters()
+        .iter()
+        .zip(known)
+        .flat_map(|session| [0, 2u8].map(|cheater| (session, cheater)))
+    {
+        let ended = go_on(cluster, &kept(cluster), |engine, wires| {
             let mut b = Builder::new();
             let x = b.input("x", wires.wires() as u32, BitOrder::Lsb);
             let y = b.input("y", wires.wires() as u32, BitOrder::Lsb);
@@ -138,11 +157,6 @@ fn who_goes_on_with_another_share_than_it_told_is_caught() {
         for (me, end) in (0..).zip(ended).filter(|(me, _)| *me != cheater) {
             let error = end.map(drop).unwrap_err();
             let check = error.check().unwrap_or_else(|| panic!("party {me}: {error}"));
-            let known = [
-                checks::VIEW_COMPARISON,
-                checks::PRODUCT_COMPARISON,
-                checks::OUTPUT_OPENING,
-            ];
             assert!(known.contains(&check), "party {me}: {error}");
         }
     }
@@ -150,8 +164,9 @@ fn who_goes_on_with_another_share_than_it_told_is_caught() {
 
 #[test]
 fn a_share_of_another_shape_is_refused() {
-    let shares = kept();
-    let ended = cluster().run(|engine| {
+    let [cluster, _] = clusters();
+    let shares = kept(&cluster);
+    let ended = cluster.run(|engine| {
         let share = &shares[usize::from(engine.me().0)];
         let refused = engine.take(WIRES, share).map(drop);
         engine.finish()?;

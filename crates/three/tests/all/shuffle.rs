@@ -8,11 +8,11 @@ use cenote_params::three::Variant;
 use cenote_primitives::BitMatrix;
 use cenote_session::conformance::Cluster;
 use cenote_session::{Check, Engine, Error, MESSAGE_FORM, Parties, Result, WireVector};
-use cenote_three::{ThreeEngine, ViewCheck, checks, steps};
+use cenote_three::{Method, ThreeEngine, ViewCheck, checks, steps};
 
 use crate::common::intercept::{Message, Spy, Wire};
 use crate::common::session::{Session, random_bits};
-use crate::common::{Three, tiny};
+use crate::common::{Three, proofs, tiny};
 
 fn cluster() -> Three {
     Three {
@@ -74,8 +74,10 @@ fn program(engine: &mut ThreeEngine, values: &BitMatrix) -> Result<BitMatrix> {
     Ok(opened)
 }
 
-fn session() -> Session {
-    Session::new(tiny(Variant::OnDemand), ViewCheck::Mac, 1)
+/// Sessions that check products in either way: rows are checked alike.
+pub(crate) fn sessions() -> [Session; 2] {
+    [tiny(Variant::OnDemand).into(), proofs(40, 1 << 10).into()]
+        .map(|method: Method| Session::new(method, ViewCheck::Mac, 1))
 }
 
 fn run(session: &Session) -> [Result<BitMatrix>; 3] {
@@ -87,19 +89,19 @@ fn run(session: &Session) -> [Result<BitMatrix>; 3] {
 type Change = fn(occurrence: usize, body: &[u8]) -> Option<Vec<u8>>;
 
 /// The session in which this party does so.
-fn attacked(wire: Wire, step: Step, change: Change) -> [Result<BitMatrix>; 3] {
+fn attacked(session: &Session, wire: Wire, step: Step, change: Change) -> [Result<BitMatrix>; 3] {
     let spy = Spy::corrupting(move |message: &Message| {
         let hit = (message.wire, message.step) == (wire, step);
         let body = hit.then(|| change(message.occurrence, &message.body)).flatten()?;
         Some(vec![(step, body)])
     });
-    run(&session().with_spy(wire.from, &spy))
+    run(&session.clone().with_spy(wire.from, &spy))
 }
 
 /// On which wires a party sends messages of this step, and how many.
-fn wires(corrupted: u8, step: Step) -> HashMap<Wire, usize> {
+fn wires(session: &Session, corrupted: u8, step: Step) -> HashMap<Wire, usize> {
     let spy = Spy::listening();
-    for result in run(&session().with_spy(corrupted, &spy)) {
+    for result in run(&session.clone().with_spy(corrupted, &spy)) {
         result.expect("all are honest");
     }
     let mut wires = HashMap::new();
@@ -146,17 +148,24 @@ fn is_undone(step: Step, wire: Wire, occurrence: usize) -> bool {
     (wire.from, wire.to) == undone
 }
 
+/// Each session with each party corrupted.
+fn cases() -> impl Iterator<Item = (Session, u8)> {
+    sessions()
+        .into_iter()
+        .flat_map(|session| (0..3).map(move |corrupted| (session.clone(), corrupted)))
+}
+
 /// Each party edits each message of this step, one in each session: it is caught, unless the change is undone.
 fn assert_outcomes(step: Step, edit: fn(&[u8]) -> Option<Vec<u8>>) {
-    for corrupted in 0..3 {
-        for (wire, count) in wires(corrupted, step) {
+    for (session, corrupted) in cases() {
+        for (wire, count) in wires(&session, corrupted, step) {
             for number in 0..count {
                 let spy = Spy::corrupting(move |message: &Message| {
                     let hit = (message.wire, message.step, message.occurrence) == (wire, step, number);
                     let body = hit.then(|| edit(&message.body)).flatten()?;
                     Some(vec![(step, body)])
                 });
-                let results = run(&session().with_spy(corrupted, &spy));
+                let results = run(&session.clone().with_spy(corrupted, &spy));
                 let what = format!("{step} {number} of {wire:?}");
                 let caught = is_caught(&what, corrupted, &results);
                 assert_eq!(caught, !is_undone(step, wire, number), "{what}");
@@ -188,12 +197,17 @@ pub(crate) fn assert_caught<T: std::fmt::Debug>(
 
 /// Each party does so on each wire.
 fn assert_each_caught(step: Step, change: Change, expected: &[Check]) {
-    for corrupted in 0..3 {
-        let wires = wires(corrupted, step);
+    for (session, corrupted) in cases() {
+        let wires = wires(&session, corrupted, step);
         assert!(!wires.is_empty(), "{step} of party {corrupted}");
         for wire in wires.into_keys() {
             let what = format!("{step} of {wire:?}");
-            assert_caught(&what, corrupted, &attacked(wire, step, change), expected);
+            assert_caught(
+                &what,
+                corrupted,
+                &attacked(&session, wire, step, change),
+                expected,
+            );
         }
     }
 }
@@ -240,8 +254,8 @@ fn another_order_is_caught() {
 
 #[test]
 fn rows_that_were_sent_before_are_caught() {
-    for corrupted in 0..3 {
-        for wire in wires(corrupted, steps::MOVE_ROWS).into_keys() {
+    for (session, corrupted) in cases() {
+        for wire in wires(&session, corrupted, steps::MOVE_ROWS).into_keys() {
             let mut first: Option<Vec<u8>> = None;
             let spy = Spy::corrupting(move |message: &Message| {
                 if (message.wire, message.step) != (wire, steps::MOVE_ROWS) {
@@ -251,7 +265,7 @@ fn rows_that_were_sent_before_are_caught() {
                 let first = first.get_or_insert_with(|| message.body.clone());
                 (first.len() == message.body.len()).then(|| vec![(message.step, first.clone())])
             });
-            let results = run(&session().with_spy(corrupted, &spy));
+            let results = run(&session.clone().with_spy(corrupted, &spy));
             let caught = is_caught(&format!("{wire:?}"), corrupted, &results);
             assert_eq!(caught, !is_undone(steps::MOVE_ROWS, wire, 1), "{wire:?}");
         }
@@ -300,11 +314,13 @@ fn consistent(
 /// In each move: there, back, and by another order.
 #[test]
 fn rows_that_all_holders_have_wrong_are_caught() {
-    assert_wrong_rows_are_caught(&session());
-    assert_wrong_rows_are_caught(&Session {
-        view_check: ViewCheck::Sha256,
-        ..session()
-    });
+    for session in sessions() {
+        assert_wrong_rows_are_caught(&session);
+        assert_wrong_rows_are_caught(&Session {
+            view_check: ViewCheck::Sha256,
+            ..session
+        });
+    }
 }
 
 fn assert_wrong_rows_are_caught(session: &Session) {
@@ -331,8 +347,11 @@ fn assert_wrong_rows_are_caught(session: &Session) {
 /// must not show. Forth, party 2 moves rows first and last.
 #[test]
 fn a_guess_at_a_place_is_not_confirmed() {
-    for place in 0..LANES {
-        let results = consistent(&session(), 2, move |wire, step, occurrence| {
+    for (session, place) in sessions()
+        .iter()
+        .flat_map(|session| (0..LANES).map(move |place| (session, place)))
+    {
+        let results = consistent(session, 2, move |wire, step, occurrence| {
             match (step, wire.from, wire.to) {
                 // Its first move, and what it has of it itself.
                 (steps::MOVE_ROWS, 2, 0) | (steps::MOVE_ROWS, 0, 2) if occurrence == 0 => Some(0),
@@ -347,18 +366,20 @@ fn a_guess_at_a_place_is_not_confirmed() {
 /// Nor is a guess at the place of a row whose tag is wrong, with an error of the check that would make up for it.
 #[test]
 fn a_wrong_tag_is_caught_wherever_its_row_goes() {
-    for row in 0..LANES {
-        let results = consistent(&session(), 0, move |wire, step, occurrence| {
-            let hit = (step, occurrence, wire.from) == (steps::TAG_ROWS, 0, 0);
-            hit.then_some(8 * row)
+    for session in sessions() {
+        for row in 0..LANES {
+            let results = consistent(&session, 0, move |wire, step, occurrence| {
+                let hit = (step, occurrence, wire.from) == (steps::TAG_ROWS, 0, 0);
+                hit.then_some(8 * row)
+            });
+            assert_caught(&format!("row {row}"), 0, &results, &[checks::SHUFFLE]);
+        }
+        // The pad's tag.
+        let results = consistent(&session, 1, |wire, step, occurrence| {
+            ((step, occurrence, wire.from) == (steps::TAG_ROWS, 0, 1)).then_some(8 * LANES)
         });
-        assert_caught(&format!("row {row}"), 0, &results, &[checks::SHUFFLE]);
+        assert_caught("the pad", 1, &results, &[checks::SHUFFLE]);
     }
-    // The pad's tag.
-    let results = consistent(&session(), 1, |wire, step, occurrence| {
-        ((step, occurrence, wire.from) == (steps::TAG_ROWS, 0, 1)).then_some(8 * LANES)
-    });
-    assert_caught("the pad", 1, &results, &[checks::SHUFFLE]);
 }
 
 #[test]
@@ -375,25 +396,24 @@ fn messages_of_another_length_are_refused() {
 /// What a party keeps back reaches nobody after the coin: neither honest party tosses it before both have all rows.
 #[test]
 fn rows_are_not_bought_with_a_coin() {
-    let mut cases = Vec::new();
-    for corrupted in 0..3 {
-        for (wire, count) in wires(corrupted, steps::MOVE_ROWS) {
-            cases.extend((0..count).map(|kept_back| (wire, steps::MOVE_ROWS, kept_back)));
+    let mut withheld = Vec::new();
+    for (session, corrupted) in cases() {
+        for (wire, count) in wires(&session, corrupted, steps::MOVE_ROWS) {
+            let each = (0..count).map(|kept_back| (session.clone(), wire, steps::MOVE_ROWS, kept_back));
+            withheld.extend(each);
         }
-        for (wire, count) in wires(corrupted, steps::TAG_ROWS) {
-            cases.push((wire, steps::TAG_ROWS, count - 1));
+        for (wire, count) in wires(&session, corrupted, steps::TAG_ROWS) {
+            withheld.push((session.clone(), wire, steps::TAG_ROWS, count - 1));
         }
     }
     std::thread::scope(|scope| {
-        for (wire, step, kept_back) in cases {
-            scope.spawn(move || withhold(wire, step, kept_back));
+        for (session, wire, step, kept_back) in &withheld {
+            scope.spawn(|| {
+                assert_no_coin(*wire, *step, *kept_back, 0, session, |session| {
+                    assert!(run(session).iter().all(Result::is_err));
+                });
+            });
         }
-    });
-}
-
-fn withhold(wire: Wire, step: Step, kept_back: usize) {
-    assert_no_coin(wire, step, kept_back, 0, &session(), |session| {
-        assert!(run(session).iter().all(Result::is_err));
     });
 }
 
@@ -438,7 +458,7 @@ pub(crate) fn assert_no_coin(
 fn measure_a_shuffle() {
     const ROWS: usize = 1 << 20;
     for width in [64, 128, 512] {
-        let mut session = session();
+        let [mut session, _] = sessions();
         session.timeout = Duration::from_secs(60);
         let results = session.run(move |engine| {
             let wires = engine.constant(&random_bits(3, 1, ROWS))?;

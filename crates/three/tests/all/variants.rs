@@ -92,14 +92,17 @@ fn buckets_of_two_sizes() {
 
 #[test]
 fn several_workers() {
-    for (variant, workers) in [
-        (Variant::OnDemand, 2),
-        (Variant::OnDemand, 5),
-        (Variant::Baseline, 3),
-    ] {
+    let cases: [(Method, usize); 5] = [
+        (tiny(Variant::OnDemand).into(), 2),
+        (tiny(Variant::OnDemand).into(), 5),
+        (tiny(Variant::Baseline).into(), 3),
+        (proofs(40, 4).into(), 2),
+        (proofs(61, 1 << 10).into(), 3),
+    ];
+    for (method, workers) in cases {
         conformance::all(&Workers {
             workers,
-            ..Workers::new(tiny(variant))
+            ..Workers::new(method)
         });
     }
 }

@@ -201,12 +201,17 @@ pub(crate) fn random_bits(seed: u64, rows: usize, lanes: usize) -> BitMatrix {
 
 /// The input of party `owner` in [`small_program`].
 pub(crate) fn small_input(owner: u8) -> BitMatrix {
-    random_bits(1000 + u64::from(owner), WIDTH, LANES)
+    input_of(owner, LANES)
+}
+
+/// The same in this many instances.
+pub(crate) fn input_of(owner: u8, lanes: usize) -> BitMatrix {
+    random_bits(1000 + u64::from(owner), WIDTH, lanes)
 }
 
 /// What [`small_program`] must give for these inputs.
 pub(crate) fn small_answer(inputs: &[BitMatrix; 3]) -> BitMatrix {
-    let all = BitMatrix::from_fn(3 * WIDTH, LANES, |row, lane| {
+    let all = BitMatrix::from_fn(3 * WIDTH, inputs[0].lanes(), |row, lane| {
         inputs[row / WIDTH].get(row % WIDTH, lane)
     });
     small_plan().evaluate(&all).unwrap()
@@ -220,9 +225,14 @@ impl Outputs {
     pub(crate) fn get(&self) -> [Option<BitMatrix>; 3] {
         self.0.lock().unwrap().clone()
     }
+
+    /// Notes what a party was given.
+    pub(crate) fn set(&self, party: PartyId, output: Option<BitMatrix>) {
+        self.0.lock().unwrap()[party.index()] = output;
+    }
 }
 
-/// Shares each party's input: [`WIDTH`] × [`LANES`] bits of each.
+/// Shares each party's input.
 pub(crate) fn share(engine: &mut ThreeEngine, inputs: &[BitMatrix; 3]) -> Result<ThreeWires> {
     let mut parts = Vec::new();
     for owner in 0..3 {
@@ -240,11 +250,11 @@ pub(crate) fn small_program(
 ) -> impl Fn(&mut ThreeEngine) -> Result<()> + Send + Sync + 'static {
     let (plan, outputs) = (small_plan(), outputs.clone());
     move |engine| {
-        engine.prepare(&plan, LANES)?;
+        engine.prepare(&plan, inputs[0].lanes())?;
         let wires = share(engine, &inputs)?;
         let results = engine.run(&plan, &wires)?;
         let revealed = engine.reveal(&results, Parties::all(3))?;
-        outputs.0.lock().unwrap()[engine.me().index()] = revealed;
+        outputs.set(engine.me(), revealed);
         engine.finish()
     }
 }
