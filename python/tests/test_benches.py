@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -34,3 +35,14 @@ def test_the_cost_of_the_binding_is_printed() -> None:
     ]
     for part in said:
         assert part in done.stdout
+
+
+def test_pairs_are_measured_in_alternating_order() -> None:
+    spec = importlib.util.spec_from_file_location("binding", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    binding = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(binding)
+    order: list[str] = []
+    assert len(binding.in_turn(lambda: order.append("a"), lambda: order.append("b"), 3)) == 3
+    assert order == ["a", "b", "b", "a", "a", "b"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from against_numpy import FIXED, same
 from against_numpy import in_the_clear as in_the_clear
@@ -139,10 +140,85 @@ def test_arrays_have_types_that_numpy_does_not_have(s: cenote.Session) -> None:
     assert s.memory(counts).read(1).dtype is cenote.uint(20)
     assert x.take(cenote.array([1], np.int8)).open().tolist() == [2]
     for values in (cenote.array([1, 2**20], cenote.uint(20)), cenote.array([1, None], cenote.uint(20))):
-        with pytest.raises(cenote.BadInput, match=r"the input of party 1: the value at place 1"):
-            s.input(1, values)
+        for dtype in (None, cenote.uint(30)):
+            with pytest.raises(cenote.BadInput, match=r"the input of party 1: the value at place 1"):
+                s.input(1, values, dtype)
+    with pytest.raises(cenote.BadInput, match="the value at place 0 does not fit uint8"):
+        s.input(0, cenote.array([300], np.uint8), np.uint16)
     with pytest.raises(TypeError, match="is no dtype"):
         cenote.array([1], "nonsense")
+
+
+def test_arrays_go_with_their_own_type(s: cenote.Session) -> None:
+    x, flags, whole = s.input(0, [0.5, 1.5], FIXED), s.input(0, [True, False]), s.input(0, [1, 2])
+    other: Any = cenote.array([2**-20, 1], cenote.fixed(64, 32))
+    single: Any = cenote.array(2**-20, cenote.fixed(64, 32))
+    ints: Any = cenote.array([1, 2], np.uint8)
+    add = s.function(lambda a, b: a + b, FIXED, FIXED)
+    for array in (other, ints):
+        calls: list[Callable[[], Any]] = [
+            lambda array=array: x * 0 + array,  # type: ignore[misc]
+            lambda array=array: array < x,  # type: ignore[misc]
+            lambda array=array: np.add(x, array),  # type: ignore[misc]
+            lambda array=array: cenote.where(flags, x, array),  # type: ignore[misc]
+            lambda array=array: cenote.maximum(x, array),  # type: ignore[misc]
+            lambda array=array: x.clip(array, 5),  # type: ignore[misc]
+            lambda array=array: x.clip(0, array),  # type: ignore[misc]
+            lambda array=array: x @ array,  # type: ignore[misc]
+            lambda array=array: cenote.dot(array, x),  # type: ignore[misc]
+            lambda array=array: cenote.concatenate([x, array]),  # type: ignore[misc]
+            lambda array=array: add(x, array),  # type: ignore[misc]
+        ]
+        for number, call in enumerate(calls):
+            with pytest.raises(TypeError, match=r"fixed\(32, 16\)"):
+                call()
+            assert number < len(calls)
+    with pytest.raises(TypeError, match="do not mix"):
+        s.public(other) + x
+    for put in (lambda: x.max(initial=single), lambda: s.input(0, other, FIXED), lambda: s.memory(other, FIXED)):
+        with pytest.raises(TypeError, match="state the same type for both"):
+            put()
+    with pytest.raises(TypeError, match="state the same type for both"):
+        s.input(0, cenote.array([1], FIXED), np.int64)
+    # Of the same type, and of whole numbers, they go together.
+    same(x + cenote.array([0.25, 0.5], FIXED), np.array([0.75, 2.0]))
+    same(cenote.where(flags, [0.5, 1], other), np.array([0.5, 1.0]))
+    same(cenote.where(flags, 0.5, other), np.array([0.5, 1.0]))
+    assert cenote.where(flags, 0.5, other).dtype is cenote.fixed(64, 32)
+    same(x.max(initial=cenote.array(7, FIXED)), np.float64(7))
+    same(whole.max(initial=cenote.array(7, np.uint8)), np.int64(7))
+    with pytest.raises(cenote.BadInput, match="does not fit uint8"):
+        whole.max(initial=cenote.array(300, np.uint8))
+    same(s.input(0, ints, FIXED), np.array([1.0, 2.0]))
+
+
+def test_arrays_are_masks_and_places_of_their_own_type(s: cenote.Session) -> None:
+    x = s.input(0, [3, 1, 2])
+    same(x.sum(where=cenote.array([1, 0, 1], bool)), np.int64(5))
+    for dtype in (np.uint8, cenote.uint(20)):
+        with pytest.raises(TypeError, match=r"where is bool and not (uint8|cenote\.uint\(20\)): write x != 0"):
+            x.sum(where=cenote.array([1, 0, 1], dtype))
+    with pytest.raises(cenote.BadInput, match="where: the value at place 1 does not fit bool"):
+        x.sum(where=cenote.array([1, 2, 1], bool))
+    with pytest.raises(cenote.BadInput, match="the row of places: the value at place 0 does not fit uint8"):
+        x.take(cenote.array([-1], np.uint8))
+
+
+def test_arrays_keep_their_values(s: cenote.Session) -> None:
+    row = np.array([1, 2])
+    every: list[Any] = [row, [1, 2], pd.Series([1, 2]), pl.Series([1, 2])]
+    arrays: list[Any] = [cenote.array(values, np.uint8) for values in every]
+    for values in every:
+        values[0] = 7
+    for array in arrays:
+        assert len(array) == 2
+        same(s.input(0, array), np.array([1, 2], np.uint8))
+        for call in (lambda array=array: np.asarray(array), lambda array=array: row + array):
+            with pytest.raises(TypeError, match=r"of uint8, and no array of numpy: write s\.public\(values\)"):
+                call()
+    for one in (5, np.uint8(5), np.array(5)):
+        with pytest.raises(TypeError, match=r"a single value has no len\(\)"):
+            len(cenote.array(one, np.uint8))
 
 
 def test_numbers_of_numpy_in_lists(s: cenote.Session) -> None:

@@ -108,3 +108,15 @@ def test_public_masks_cost_nothing_of_the_values_left_out() -> None:
         return int(s.report["parties"][0]["and_gates"])
 
     assert gates(np.arange(50) < 5) * 5 < gates(True)
+
+
+@pytest.mark.parametrize(("protocol", "parties"), [("three", 3), ("authenticated", 2)])
+def test_masks_between_parties(protocol: str, parties: int) -> None:
+    a, where = np.array([5, -3, 4, 9], np.int16), np.array([True, True, False, False])
+
+    def program(s: cenote.Session, a: cenote.Secret, where: cenote.Secret) -> list[cenote.Secret]:
+        none = where & ~where
+        return [a.mean(where=where), a.mean(where=none), a.max(initial=-7, where=where), a.max(initial=-7, where=none)]
+
+    found = cenote.run(program, {0: a, 1: where}, parties=parties, protocol=protocol)
+    assert found == [1.0, 0.0, 5, -7]

@@ -209,6 +209,15 @@ REFUSED: dict[str, Callable[[cenote.Secret], Any]] = {
     "where is bool and not int64: write x != 0": lambda x: x.sum(where=x),
     "where is bool and not uint8: write x != 0": lambda x: x.sum(where=np.array([1, 0, 1], np.uint8)),
     "where has 2 dimensions": lambda x: x.sum(where=np.ones((3, 1), dtype=bool)),
+    r"public: write cenote\.maximum\(x\.max\(\), a\)": lambda x: x.max(initial=x[0]),
+    r"cenote\.minimum\(x\.min\(initial=b, where=mask\), a\) .* and the greatest b there is": lambda x: x.min(
+        initial=x[0], where=x > 1
+    ),
+    r"list of secrets: write cenote\.concatenate": lambda x: x.sum(where=[x[0] > 1, x[1] > 1, True]),
+    r"np\.sum of public .* write s\.public\(a\)\.sum\(where=mask\)": lambda x: np.sum(np.arange(3), where=x > 1),
+    r"s\.public\(a\)\.max\(initial=b, where=mask\)": lambda x: np.max(np.arange(3), initial=0, where=x > 1),
+    r"s\.public\(a\)\.mean\(where=mask\)": lambda x: np.mean(np.arange(3), where=x > 1),
+    r"s\.public\(a\)\.any\(where=mask\)": lambda x: np.any(np.arange(3) > 1, where=x > 1),
     "the initial value of max is a row": lambda x: x.max(initial=[1, 2]),
     "takes whole numbers": lambda x: x.max(initial=0.5),
     r"np\.where of secrets takes 3": lambda x: np.where(x > 1),

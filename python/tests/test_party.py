@@ -255,6 +255,10 @@ DIFFERENT: dict[str, tuple[Program, Program]] = {
     ),
     "operation": (lambda s, x: x(0, [1], np.uint8) + 1, lambda s, x: x(0, [1], np.uint8) - 1),
     "public value": (lambda s, x: x(0, [1], np.uint8) + 1, lambda s, x: x(0, [1], np.uint8) + 2),
+    "public mask": (
+        lambda s, x: x(0, [1, 2], np.uint8).sum(where=[True, False]),
+        lambda s, x: x(0, [1, 2], np.uint8).sum(where=[False, True]),
+    ),
     "type of what is opened": (lambda s, x: x(0, [1], np.uint8), lambda s, x: x(0, [1], np.uint8).astype(np.int8)),
     "line that failed": (lambda s, x: x(0, [1], np.uint8), lambda s, x: caught(s, x(0, [1], np.uint8))),
 }

@@ -119,6 +119,16 @@ def test_a_column_of_an_answer_is_a_list() -> None:
     assert pd.DataFrame(answer).shape == (2, 2)
 
 
+def test_columns_of_one_name_are_not_mixed_up() -> None:
+    answer = cenote.query("SELECT n AS x, m AS x, n FROM t", t=cenote.table(pa.table({"n": [1], "m": [2]}), party=0))
+    assert answer["n"] == [1]
+    assert list(answer) == [(1, 2, 1)]
+    with pytest.raises(KeyError, match="two columns are called x: give one another name with AS"):
+        answer["x"]
+    with pytest.raises(cenote.UsageError, match="two columns are called x: give one another name with AS"):
+        answer.to_dicts()
+
+
 def test_decimals_become_floats_in_pandas_if_asked_for() -> None:
     exact = [Decimal(number) / 1000 for number in range(1, 4000, 7)] + [Decimal("12345678901234567.891"), None]
     data = pa.table({"x": pa.array(exact, pa.decimal128(20, 3)), "n": range(len(exact))})

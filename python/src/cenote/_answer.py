@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
+def _twice(column: str) -> str:
+    return f"two columns are called {column}: give one another name with AS"
+
+
 class Answer:
     """The rows that a query gave, and what they cost.
 
@@ -76,11 +80,16 @@ class Answer:
             raise TypeError(f'a column has a name: write answer["{self.columns[0]}"], and list(answer)[0] for a row')
         if column not in self.columns:
             raise KeyError(f"there is no column {column}; there are {', '.join(self.columns)}")
+        if self.columns.count(column) > 1:
+            raise KeyError(_twice(column))
         place = self.columns.index(column)
         return [row[place] for row in self]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Give all rows, each as a dictionary."""
+        for column in self.columns:
+            if self.columns.count(column) > 1:
+                raise _cenote.UsageError(_twice(column))
         return [dict(zip(self.columns, row, strict=True)) for row in self]
 
     def to_arrow(self) -> pyarrow.Table:
@@ -93,14 +102,14 @@ class Answer:
         """Give it as a data frame of pandas, which must be installed, and pyarrow with it.
 
         Whole numbers are ``int64`` and the like, or ``Int64`` and the like where some are null. Decimals without
-        places, which sums of whole numbers are, become whole numbers where they fit. Other decimals, which averages
-        are, stay exact as objects of ``decimal.Decimal``.
+        places, which sums of whole numbers are, become whole numbers where they fit. Other decimals, also averages,
+        which are rounded to six places, stay as they are, as objects of ``decimal.Decimal``.
 
         Parameters
         ----------
         coerce_float
             Whether those other decimals become ``float64``, for plots and statistics. They are rounded to the nearest
-            float, and nulls are NaN.
+            float, and nulls are NaN. Whole numbers stay whole, so ``Int64`` and the like with nulls stay that.
 
         Examples
         --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from cenote._types import Type, dtype_of
 
@@ -13,8 +13,20 @@ class Array:
     __slots__ = ("_values", "dtype")
 
     def __init__(self, values: Any, dtype: Type) -> None:
-        self._values = values
+        copy = getattr(values, "copy", None) or getattr(values, "__copy__", None)
+        self._values = copy() if callable(copy) else values
         self.dtype = dtype
+
+    def __len__(self) -> int:
+        if not hasattr(self._values, "__len__") or getattr(self._values, "ndim", 1) == 0:
+            raise TypeError("a single value has no len()")
+        return len(self._values)
+
+    def __array__(self, *arguments: object, **named: object) -> NoReturn:
+        raise TypeError(
+            f"this array is of {self.dtype}, and no array of numpy: write s.public(values) to calculate with it, or "
+            "give numpy the values that it was made of"
+        )
 
     def __repr__(self) -> str:
         return f"<array of {self.dtype}>"
@@ -23,8 +35,8 @@ class Array:
 def array(values: Any, dtype: object) -> Array:
     """Give values a type, also one that numpy does not have.
 
-    It goes wherever an array of numpy does: into the inputs of :func:`cenote.run`, into ``s.input`` and ``s.public``,
-    and beside a secret.
+    It goes into the inputs of :func:`cenote.run`, into ``s.input``, ``s.public`` and ``s.memory``, and beside a secret,
+    where it always has this type. Functions of numpy do not take it without a secret.
 
     Parameters
     ----------
@@ -36,7 +48,7 @@ def array(values: Any, dtype: object) -> Array:
     Returns
     -------
     Array
-        The values with their type. Whether they fit it is checked where they are used.
+        A copy of the values with their type. Whether they fit it is checked where they are used.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def encoded(values: object, dtype: Type, what: str) -> tuple[bytes, int | None]:
     """
     import numpy as np
 
-    values = _values(values)
+    values = _values(values, dtype, what)
     if isinstance(values, (bool, int)):
         return _of_objects([values], dtype, what, single=True), None
     array = _array(values, what)
@@ -81,13 +81,22 @@ def plain(values: Any, what: str) -> np.ndarray[Any, Any]:
     """Give values as an array of numpy, unless some are masked or missing."""
     import numpy as np
 
-    values = _values(values)
+    if isinstance(values, Array):
+        data, length = encoded(values, values.dtype, what)
+        return np.asarray(decoded(data, values.dtype, length))
     _all_there(values, what)
     return np.asarray(values)
 
 
-def _values(values: Any) -> Any:
-    return values._values if isinstance(values, Array) else values
+def _values(values: object, dtype: Type, what: str) -> object:
+    """Give the values of an array with a type of its own, which they must fit whatever type is asked for."""
+    if not isinstance(values, Array):
+        return values
+    if values.dtype is not dtype:
+        if values.dtype.kind == "fixed":
+            raise TypeError(f"{what} is {dtype}, and these values are {values.dtype}: state the same type for both")
+        encoded(values, values.dtype, what)
+    return values._values
 
 
 def _all_there(values: Any, what: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cenote import _cenote
 from cenote._arithmetic import step
+from cenote._array import Array
 from cenote._cenote import UsageError
 from cenote._public import Public, given, row
 from cenote._secret import Secret
@@ -87,6 +88,8 @@ class Function:
     def _argument(self, at: int, argument: Any) -> Secret | Public:
         dtype = self._inputs[at]
         if not isinstance(argument, Secret):
+            if isinstance(argument, Array) and argument.dtype is not dtype:
+                raise TypeError(f"argument {at} is {dtype}, not {argument.dtype}: state that type for its values")
             return row(dtype, argument, f"argument {at}")
         if argument._session is not self._session:
             raise mixed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from cenote._arithmetic import cast, step
+from cenote._array import Array
 from cenote._encode import plain
 from cenote._steps import Value, constant, mixed
 from cenote._types import BOOL, INT64, Type
@@ -35,9 +36,11 @@ def mask_of(row: Secret, where: object) -> Mask:
 def _places(where: object, length: int) -> list[int] | None:
     import numpy as np
 
+    if isinstance(where, (list, tuple)) and any(isinstance(value, Value) for value in where):
+        raise TypeError("where is a list of secrets: write cenote.concatenate([a, b]) for a row of them")
     array = plain(where, "where")
     if array.dtype.kind != "b":
-        raise _no_bools(array.dtype)
+        raise _no_bools(where.dtype if isinstance(where, Array) else array.dtype)
     if array.ndim > 1:
         raise TypeError(f"where has {array.ndim} dimensions, and a row has one: write .ravel()")
     _check_length(len(array) if array.ndim else None, length)

@@ -130,6 +130,8 @@ class Operators(Refusing):
     def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **named: Any) -> Any:
         """Calculate where numpy comes with one of its functions, or with an array beside an operator."""
         name = ufunc.__name__
+        if method == "reduce" and name in _REDUCTIONS and isinstance(named.get("where"), Value):
+            raise masked_by_secret(_REDUCTIONS[name])
         known = _UFUNCS.get(name)
         if known is None or method != "__call__" or named:
             raise TypeError(
@@ -260,6 +262,12 @@ class Operators(Refusing):
         return inverted(self)
 
 
+def masked_by_secret(name: str) -> TypeError:
+    """Say what to write where numpy would reduce public values with a secret mask."""
+    options = "initial=b, where=mask" if name in ("max", "min") else "where=mask"
+    return TypeError(f"np.{name} of public values takes no secret mask: write s.public(a).{name}({options})")
+
+
 def _both(divided: Callable[[str], Secret]) -> tuple[Secret, Secret]:
     quotient = divided("floordiv")
     if quotient is NotImplemented:
@@ -284,6 +292,8 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
     return lambda a, b: operate(name, a, b)
 
 
+# As which methods numpy reduces with its functions.
+_REDUCTIONS = {"add": "sum", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 # What the functions of numpy do, by their names.
 _UFUNCS: dict[str, Callable[..., Any]] = {
     "add": _operator("add"),

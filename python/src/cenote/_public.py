@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from cenote._array import Array
 from cenote._encode import encoded, inferred
 from cenote._steps import Steps, constant
 from cenote._types import BOOL, INT64, Type, of_literal
@@ -46,7 +47,8 @@ class Public:
 def checked(dtype: Type, other: object, name: str) -> Public | None:
     """Check a public operand; None if it is nothing of the kind.
 
-    Numbers of Python take this type, which is that of the secret beside it. Arrays have their own.
+    Numbers of Python take this type, which is that of the secret beside it. Arrays have their own, except that beside
+    fixed-point secrets those of numpy take the secret's.
     """
     if isinstance(other, bool):
         return Public(dtype if dtype.kind == "fixed" else BOOL, None, int(other) << dtype.fraction)
@@ -62,7 +64,8 @@ def checked(dtype: Type, other: object, name: str) -> Public | None:
     if isinstance(other, float):
         return Public(dtype, None, _scaled(dtype, float(other), name))
     if hasattr(other, "dtype") or isinstance(other, (list, tuple)):
-        return row(dtype if dtype.kind == "fixed" else None, other, f"the array beside {SYMBOLS.get(name, name)}")
+        takes = dtype.kind == "fixed" and not isinstance(other, Array)
+        return row(dtype if takes else None, other, f"the array beside {SYMBOLS.get(name, name)}")
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from cenote._arithmetic import cast, operate, rounded, step
+from cenote._array import Array
 from cenote._public import Public, checked, given, row
 from cenote._secret import Secret
 from cenote._steps import broadcast, mixed
@@ -36,7 +37,7 @@ def where(condition: object, a: object, b: object) -> Secret:
     Parameters
     ----------
     condition
-        Secret bools, or public ones.
+        Secret bools, or public ones, which are told to all parties and must be the same at each.
     a, b
         Secrets, arrays or numbers.
 
@@ -61,8 +62,8 @@ def where(condition: object, a: object, b: object) -> Secret:
 
 
 def _typed(a: object, b: object) -> object:
-    """Give the public value that has a type of its own, or the first one."""
-    for value in (a, b):
+    """Give the public value that has a type of its own, or the first one. A stated type comes before that of numpy."""
+    for value in sorted((a, b), key=lambda value: not isinstance(value, Array)):
         if hasattr(value, "dtype") or isinstance(value, (list, tuple)):
             return value
         if isinstance(value, float):

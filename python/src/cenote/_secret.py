@@ -10,7 +10,7 @@ from cenote._arithmetic import binary, cast, clipped, converted, is_true, quotie
 from cenote._cenote import UsageError
 from cenote._encode import plain, single
 from cenote._masks import count, mask_of, masked
-from cenote._operators import Operators
+from cenote._operators import Operators, masked_by_secret
 from cenote._steps import Steps, constant
 from cenote._types import BOOL, INT64, Type, dtype_of, fixed, total, with_width
 
@@ -89,6 +89,8 @@ class Secret(Operators):
             return getattr(_rows, name)(*given)
         if takes is not None and isinstance(given[0], Secret):
             return getattr(given[0], name)(*given[1:], **named)
+        if takes is not None and isinstance(named.get("where"), Secret):
+            raise masked_by_secret(name)
         raise TypeError(f"np.{name} does not take secrets: write what it does with their own methods and operators")
 
     def open(self) -> Any:
@@ -179,7 +181,9 @@ class Secret(Operators):
         Parameters
         ----------
         where
-            Which values count: secret bools or public ones. If they are secret, so is how many are True.
+            Which values count: secret bools or public ones. Public ones are told to all parties and must be the same at
+            each; a mask that depends on the data of one party is ``s.input(party, mask)``. If they are secret, so
+            is how many are True.
 
         Examples
         --------
@@ -203,7 +207,8 @@ class Secret(Operators):
         Parameters
         ----------
         where
-            Which values count: secret bools or public ones. The mean of none is 0.
+            Which values count: secret bools or public ones. Public ones are told to all parties and must be the same at
+            each; a mask that depends on the data of one party is ``s.input(party, mask)``. The mean of none is 0.
 
         Examples
         --------
@@ -248,7 +253,8 @@ class Secret(Operators):
         initial
             A public number that counts too, and is the result if no value does. With ``where`` it must be given.
         where
-            Which values count: secret bools or public ones.
+            Which values count: secret bools or public ones. Public ones are told to all parties and must be the same at
+            each; a mask that depends on the data of one party is ``s.input(party, mask)``.
 
         Examples
         --------
@@ -267,7 +273,8 @@ class Secret(Operators):
         initial
             A public number that counts too, and is the result if no value does. With ``where`` it must be given.
         where
-            Which values count: secret bools or public ones.
+            Which values count: secret bools or public ones. Public ones are told to all parties and must be the same at
+            each; a mask that depends on the data of one party is ``s.input(party, mask)``.
 
         Examples
         --------
@@ -280,6 +287,15 @@ class Secret(Operators):
 
     def _extreme(self, name: str, of_row: str, initial: object, where: object) -> Secret:
         self._row(f"{name}()")
+        if isinstance(initial, Secret):
+            inner, more = "", ""
+            if where is not True:
+                far = "least" if name == "max" else "greatest"
+                inner, more = "initial=b, where=mask", f" and the {far} b there is"
+            raise TypeError(
+                f"the initial value of {name} is public: write cenote.{name}imum(x.{name}({inner}), a) for a secret "
+                f"a{more}"
+            )
         first = None if initial is None else single(initial, self._dtype, f"the initial value of {name}")
         if first is None and where is not True:
             raise ValueError(f"{name} with where= has an initial value, which is the result where no value counts")
@@ -326,7 +342,8 @@ class Secret(Operators):
         Parameters
         ----------
         where
-            Which values count: secret bools or public ones.
+            Which values count: secret bools or public ones. Public ones are told to all parties and must be the same at
+            each; a mask that depends on the data of one party is ``s.input(party, mask)``.
 
         Examples
         --------
@@ -343,7 +360,8 @@ class Secret(Operators):
         Parameters
         ----------
         where
-            Which values count: secret bools or public ones.
+            Which values count: secret bools or public ones. Public ones are told to all parties and must be the same at
+            each; a mask that depends on the data of one party is ``s.input(party, mask)``.
 
         Examples
         --------

@@ -90,7 +90,7 @@ class Table:
         return dict(self._frame.left_out) if self._frame is not None else {}
 
     def __repr__(self) -> str:
-        columns = ", ".join(f"{name} {kind}" for name, kind in self._columns.items())
+        columns = ", ".join(f"{_shown(name)} {kind}" for name, kind in self._columns.items())
         missed = f"; left out: {_listed(self._missed())}" if self._missed() else ""
         return f"<table of party {self._party}, at most {self._max_rows} rows: {columns}{missed}>"
 
@@ -214,8 +214,7 @@ def table(
     )
     if missed := made._missed():
         warnings.warn(
-            f"the table of party {party} lacks columns of its data: {_listed(missed)}. To have them, state "
-            "columns={…} with the types of all columns that the table shall have; otherwise drop them from the data",
+            f"the table of party {party} lacks columns of its data: {_listed(missed)}. {_advice(missed)}",
             stacklevel=2,
         )
     return made
@@ -230,9 +229,25 @@ _NAMED = 3
 
 def _listed(left_out: Mapping[str, str]) -> str:
     """Name columns that were left out, and say why."""
-    named = ", ".join(f"{name} ({why})" for name, why in list(left_out.items())[:_NAMED])
+    named = ", ".join(f"{_shown(name)} ({_shown(why)})" for name, why in list(left_out.items())[:_NAMED])
     more = len(left_out) - _NAMED
     return f"{named} and {more} more" if more > 0 else named
+
+
+def _advice(left_out: Mapping[str, str]) -> str:
+    """Say what to do about columns that were left out. Those that a stated type helps say to state one."""
+    helped = sum("; state " in why for why in left_out.values())
+    if not helped:
+        return "To have them, convert them to other types; otherwise drop them from the data"
+    state = "state columns={…} with the types of all columns that the table shall have"
+    if helped == len(left_out):
+        return f"To have them, {state}; otherwise drop them from the data"
+    return f"For those that say so, {state}; convert or drop the others"
+
+
+def _shown(text: str) -> str:
+    """Give a text with escapes in place of what would steer a screen."""
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def declared(

@@ -311,7 +311,6 @@ def test_a_deadline_ends_each_wait(core: Core) -> None:
 
 
 NO_JOB = Reply(404, json.dumps({"code": "no-job", "message": "there is no such job", "advice": "list"}).encode())
-NO_JOBS = Reply(200, b'{"jobs": [], "next": null}')
 ONE_JOB = Reply(200, json.dumps({"jobs": [VIEW], "next": None}).encode())
 
 
@@ -324,21 +323,23 @@ def test_a_job_that_is_not_there_yet_is_waited_for(core: Core) -> None:
     # Once it is there, nothing is waited for any more.
     with pytest.raises(ServiceProblem, match="no such job"):
         play(job.status(), NO_JOB)
-    part = JobCore(core, ID[:8], 10)
-    steps, _ = play(part.status(), NO_JOBS, ONE_JOB, Reply(200, shown()))
-    assert [step.seconds for step in steps if isinstance(step, Sleep)] == [0.05]
+    # The first digits might be those of another party's job.
+    with pytest.raises(UsageError, match="named by all its 32 digits"):
+        JobCore(core, ID[:8], 10)
+    part = JobCore(core, ID[:8])
+    play(part.status(), ONE_JOB, Reply(200, shown()))
     assert part.name == ID
 
 
 def test_a_wait_for_a_job_that_does_not_come_is_over_in_time(core: Core) -> None:
     clock = core.clock
     assert isinstance(clock, Clock)
-    late = rf"there is not yet a job {ID[:8]} \(the service at http://here\)"
+    late = rf"there is not yet a job {ID} \(the service at http://here\)"
     for timeout, waited in ((0, None), (10, 0)):
-        job = JobCore(core, ID[:8], timeout)
+        job = JobCore(core, ID, timeout)
         steps = job.status() if waited is None else job.wait(waited, None)
         with pytest.raises(WaitTimeout, match=late):
-            play(steps, NO_JOBS)
+            play(steps, NO_JOB)
     pauses: list[float] = []
 
     def wait() -> None:
@@ -361,12 +362,65 @@ def test_a_wait_for_a_job_that_does_not_come_is_over_in_time(core: Core) -> None
     assert isinstance(call, Call)
     assert call.deadline == pytest.approx(clock.now + 1, abs=0.1)
     clock.now += 1
-    with pytest.raises(WaitTimeout, match=rf"there is not yet a job {ID} \(the service at http://here\)"):
+    with pytest.raises(
+        WaitTimeout, match=rf"not yet an answer to GET /api/v1/jobs/{ID} \(the service at http://here\)"
+    ):
         steps.send(Lost("silent"))
-    with pytest.raises(ServiceProblem, match="too much"):
-        play(JobCore(core, ID, 10).status(), Reply(503, b'{"code": "busy", "message": "too much", "advice": "a"}'))
+    # One that once said that the job is not there, and then nothing.
+    steps = JobCore(core, ID, 0.5).status()
+    steps.send(None)
+    assert isinstance(steps.send(NO_JOB), Sleep)
+    steps.send(None)
+    clock.now += 2
+    with pytest.raises(WaitTimeout, match=late) as error:
+        steps.send(Lost("silent"))
+    assert "an answer to GET" in str(error.value.__cause__)
     with pytest.raises(UsageError, match="a timeout is a number of seconds"):
         JobCore(core, ID, -1)
+
+
+def test_what_may_pass_is_borne_while_a_job_is_waited_for(core: Core) -> None:
+    clock = core.clock
+    assert isinstance(clock, Clock)
+    busy = [
+        Reply(status, json.dumps({"code": "busy", "message": f"too much {status}", "advice": "a"}).encode())
+        for status in (408, 429, 503)
+    ]
+    lost = [Lost("refused", sent=False)] * 2
+    job = JobCore(core, ID, 10)
+    steps, view = play(job.status(), *busy, *lost, NO_JOB, *lost, Reply(200, shown()), Reply(200, shown()))
+    assert view.id == ID
+    assert len([step for step in steps if isinstance(step, Sleep)]) == 6
+    # When the time is over, it is said what was wrong last.
+    last: list[tuple[list[Told], type[Exception], str]] = [
+        ([busy[2]], ServiceFailed, "too much 503"),
+        ([busy[0]], ServiceTimeout, "too much 408"),
+        ([busy[1]], ServiceProblem, "too much 429"),
+        ([*lost], NetworkError, "refused"),
+    ]
+    for told, kind, match in last:
+        for before in ([], [NO_JOB]):
+            steps_of = JobCore(core, ID, 10).status()
+            step: Step = steps_of.send(None)
+            for answer in before:
+                assert isinstance(steps_of.send(answer), Sleep)
+                step = steps_of.send(None)
+            assert isinstance(step, Call)
+            clock.now += 9.5
+            for each in told[:-1]:
+                steps_of.send(each)
+            clock.now += 0.4
+            assert isinstance(steps_of.send(told[-1]), Sleep)
+            steps_of.send(None)
+            clock.now += 0.2
+            for each in told[:-1]:
+                steps_of.send(each)
+            with pytest.raises(kind, match=match):
+                steps_of.send(told[-1])
+    # What does not pass is said at once.
+    for wrong in (Lost("another key", sent=False, passes=False), Reply(401, b'{"code": "no-token", "message": "no"}')):
+        with pytest.raises((NetworkError, UsageError), match=r"another key|: no"):
+            play(JobCore(core, ID, 10).status(), wrong)
 
 
 def test_missed_events_are_told_of(core: Core) -> None:
@@ -663,6 +717,22 @@ def test_silence_is_borne_as_long_as_was_said() -> None:
             assert isinstance(error, NetworkError)
             assert "silent" in str(error)
         assert time.monotonic() - begun < 5
+
+
+def test_a_service_that_never_answers_is_told_as_that() -> None:
+    with Server(silent) as server:
+        for error in both(server, lambda service: service.job(ID, timeout=0.1).show()):
+            assert isinstance(error, WaitTimeout)
+            assert f"not yet an answer to GET /api/v1/jobs/{ID}" in str(error)
+    body = b'{"code": "busy", "message": "too much", "advice": "a"}'
+    with Server(answers(body, "503 Service Unavailable"), answers(NO_JOB.body, "404 Not Found")) as server:
+        errors = both(server, lambda service: service.job(ID, timeout=0.3).show())
+        assert [type(error) for error in errors] == [WaitTimeout] * 2
+        assert server.connections > 2
+    refused_at = server.url
+    for error in both(server, lambda service: service.job(ID, timeout=0.1).show()):
+        assert isinstance(error, NetworkError)
+        assert refused_at in str(error)
 
 
 def test_events_that_drip_do_not_stretch_a_deadline() -> None:

@@ -52,6 +52,8 @@ _PAUSE, _LONGEST_PAUSE, _HELD = 0.1, 5.0, 5.0
 _FOREVER = 1e8
 # How long to wait before it is asked again whether a job is there: at first, and at most; and for its answer, at least.
 _SOON, _LATER, _ANSWER = 0.05, 1.0, 1.0
+# Refusals after which the same may go well a moment later.
+_PASSING = (408, 429, 503)
 # Bytes of a file of a job, at most.
 _FILE = 256 << 20
 
@@ -97,7 +99,7 @@ class Core:
             if self._is_over(deadline):
                 raise self._too_late(f"an answer to {method} {path}")
             unanswered = _errors.lost(self.url, told.why, f"; {doubt}" if told.sent and method != "GET" else "")
-            unanswered.key = word
+            unanswered.key, unanswered.passes = word, told.passes
             raise unanswered
         assert isinstance(told, Reply)
         if not 200 <= told.status < 300:
@@ -190,9 +192,7 @@ class Core:
         """Delete a kept value."""
         yield from self.ask("DELETE", f"/kept/{quote(of, safe='')}/{quote(name, safe='')}")
 
-    def jobs(
-        self, state: str | None, limit: int, before: int | None, deadline: float | None = None
-    ) -> Steps[list[JobView]]:
+    def jobs(self, state: str | None, limit: int, before: int | None) -> Steps[list[JobView]]:
         """Give jobs, the newest first."""
         if state is not None and state not in STATES:
             raise UsageError(f"jobs have no state {state!r}; they have {', '.join(sorted(STATES))}")
@@ -204,7 +204,6 @@ class Core:
             page = yield from self.one(
                 JobPage,
                 "/jobs?" + urlencode({name: value for name, value in asked.items() if value is not None}),
-                deadline,
             )
             found += page.jobs[: limit - len(found)]
             if page.next is None or not page.jobs or len(found) >= limit or page.next == before:
@@ -270,7 +269,7 @@ class Core:
                 assert isinstance(told, Reply)
                 if told.status != 200:
                     trouble = _errors.refused(self.url, "GET", path, told.status, told.body)
-                    if told.status not in (408, 429, 503):
+                    if told.status not in _PASSING:
                         raise trouble
                 elif not told.kind.startswith("text/event-stream"):
                     raise _errors.not_of_form(self.url, path, "it is no stream of events")
@@ -307,6 +306,13 @@ class Core:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
+def _may_pass(error: CenoteError) -> bool:
+    """Tell whether a wait goes on after this."""
+    if isinstance(error, _errors.ServiceProblem):
+        return error.status in _PASSING
+    return not isinstance(error, _errors.Unanswered) or error.passes
+
+
 def _events_in(parser: Parser, chunk: bytes) -> list[Event]:
     events = []
     for text in parser.feed(chunk):
@@ -325,6 +331,10 @@ class JobCore:
         name = job.id if isinstance(job, JobView) else job
         if not isinstance(name, str) or re.fullmatch("[0-9a-f]{8,32}", name) is None:
             raise UsageError("a job is named by 32 of the digits 0-9 and a-f, or by the first 8 or more of them")
+        if timeout is not None and len(name) < 32:
+            raise UsageError(
+                "a job that is waited for is named by all its 32 digits: another job may begin with the same ones"
+            )
         self.core = core
         self.name = name
         self.proposal = job.proposal if isinstance(job, JobView) else None
@@ -343,9 +353,9 @@ class JobCore:
             raise UsageError(f"none of the last {_PAGE} jobs begins with {self.name}; give its whole name")
         return self.name
 
-    def _found(self, deadline: float | None = None) -> Steps[bool]:
+    def _found(self) -> Steps[bool]:
         """Look for the one job, among the last 200, that begins so."""
-        listed = yield from self.core.jobs(None, _PAGE, None, deadline)
+        listed = yield from self.core.jobs(None, _PAGE, None)
         found = [view.id for view in listed if view.id.startswith(self.name)]
         if len(found) > 1:
             raise UsageError(f"several jobs begin with {self.name}; give more of the name")
@@ -356,11 +366,22 @@ class JobCore:
         """Wait until it is there."""
         ends = [end for end in (self.core.deadline(timeout), deadline) if end is not None]
         end = min(ends, default=None)
-        pause = _SOON
-        while not (yield from self._is_there(end)):
+        pause, was_absent = _SOON, False
+        while True:
+            trouble: CenoteError | None = None
+            try:
+                if (yield from self._is_there(end)):
+                    return
+                was_absent = True
+            except (_errors.WaitTimeout, _errors.Unanswered, _errors.ServiceProblem) as error:
+                if not _may_pass(error):
+                    raise
+                trouble = error
             left = None if end is None else end - self.core.clock()
             if left is not None and left <= 0:
-                raise self.core._too_late(f"a job {self.name}")
+                if trouble is not None and not (was_absent and isinstance(trouble, _errors.WaitTimeout)):
+                    raise trouble
+                raise self.core._too_late(f"a job {self.name}") from trouble
             yield Sleep(pause if left is None else min(pause, left))
             pause = min(2 * pause, _LATER)
 
@@ -368,14 +389,10 @@ class JobCore:
         """Ask whether it is there. An answer has some time also where the wait is over with it."""
         deadline = None if end is None else max(end, self.core.clock() + _ANSWER)
         try:
-            if len(self.name) < 32:
-                return (yield from self._found(deadline))
             yield from self.core.get(f"/jobs/{self.name}", deadline)
         except _errors.ServiceProblem as error:
             if error.code != "no-job":
                 raise
-            return False
-        except _errors.WaitTimeout:
             return False
         return True
 

@@ -60,9 +60,12 @@ class Unanswered(NetworkError):
     ----------
     key : str or None
         The word under which the same may be asked again, if there is one.
+    passes : bool
+        Whether it may go better the next time.
     """
 
     key: str | None = None
+    passes: bool = True
 
 
 class ServiceRefused(ServiceProblem, UsageError):

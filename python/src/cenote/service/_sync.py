@@ -424,18 +424,24 @@ class Service:
         return self._run(self._core.jobs(state, limit, before))
 
     def job(self, job: str | JobView, /, *, timeout: float | None = None) -> Job:
-        """Give a job. It asks nothing. If its calls wait for it in vain, they raise WaitTimeout.
+        """Give a job. It asks nothing.
+
+        If its first call waits for it in vain, that raises WaitTimeout, or what was wrong with the service last.
 
         Parameters
         ----------
         job
-            Its name, the first 8 digits or more, or what :meth:`jobs` lists.
+            Its name, the first 8 digits or more, or what :meth:`jobs` lists. With ``timeout`` its whole name: another
+            job may begin with the same digits.
         timeout
-            Seconds that its calls wait until it is there, since a proposal of another party arrives a moment later.
+            Seconds that its first call waits until it is there, since a proposal of another party arrives a moment
+            later. Until then it does not matter if the service cannot be reached or has too much to do.
 
         Examples
         --------
-        >>> service.job("5f1c…", timeout=10).approve(data={"loans": df})  # doctest: +SKIP
+        >>> job = service.job(name, timeout=10)                 # doctest: +SKIP
+        >>> job.show().explained                                # doctest: +SKIP
+        >>> job.approve(data={"loans": df})                     # doctest: +SKIP
         """
         return Job(self, JobCore(self._core, job, timeout))
 

@@ -347,7 +347,9 @@ class Service:
 
         Examples
         --------
-        >>> await service.job("5f1c…", timeout=10).approve(data={"loans": df})  # doctest: +SKIP
+        >>> job = service.job(name, timeout=10)                 # doctest: +SKIP
+        >>> (await job.show()).explained                        # doctest: +SKIP
+        >>> await job.approve(data={"loans": df})               # doctest: +SKIP
         """
         return Job(self, JobCore(self._core, job, timeout))
 
