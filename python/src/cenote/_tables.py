@@ -83,9 +83,9 @@ class Table:
         ...     warnings.simplefilter("ignore")
         ...     table = cenote.table(pa.table({"id": [1, 2], "tags": [["a"], ["b", "c"]]}), party=0)
         >>> table.left_out
-        {'tags': 'List(Utf8) has no type here'}
+        {'tags': 'List has no type here'}
         >>> table
-        <table of party 0, at most 2 rows: id i64 not null; left out: tags (List(Utf8) has no type here)>
+        <table of party 0, at most 2 rows: id i64 not null; left out: tags (List has no type here)>
         """
         return dict(self._frame.left_out) if self._frame is not None else {}
 
