@@ -230,9 +230,6 @@ fn bind(session: &[u8], count: usize, watched: usize) -> [u8; blake3::KEY_LEN] {
     hasher.update(session).finalize().into()
 }
 
-/// 1.
-const ONE: Block = Block([u64::to_le(1), 0]);
-
 /// Where the share of position `i` is taken.
 fn point(i: usize) -> Block {
     Block([(i as u64 + 1).to_le(), 0])
@@ -255,25 +252,15 @@ fn evaluate(coefficients: &[Block], at: Block) -> Block {
 fn interpolate(list: &Masks, shares: &[Block]) -> Block {
     let mut value = Block::ZERO;
     for (i, (share, watched)) in shares.iter().zip(&**list).enumerate() {
-        let [mut numerator, mut denominator] = [ONE; 2];
+        let [mut numerator, mut denominator] = [gf128::ONE; 2];
         for (j, &watched) in list.iter().enumerate().filter(|(j, _)| *j != i) {
-            numerator = gf128::mul(numerator, select(watched, ONE, point(j)));
-            denominator = gf128::mul(denominator, select(watched, ONE, point(j) ^ point(i)));
+            numerator = gf128::mul(numerator, select(watched, gf128::ONE, point(j)));
+            denominator = gf128::mul(denominator, select(watched, gf128::ONE, point(j) ^ point(i)));
         }
-        let term = gf128::mul(gf128::mul(*share, numerator), inverse(denominator));
+        let term = gf128::mul(gf128::mul(*share, numerator), gf128::inverse(denominator));
         value ^= select(*watched, Block::ZERO, term);
     }
     value
-}
-
-/// 1/a, as a^(2^128 - 2), the product of all a^(2^k) for k from 1 to 127.
-fn inverse(a: Block) -> Block {
-    let (mut product, mut power) = (ONE, a);
-    for _ in 1..128 {
-        power = gf128::mul(power, power);
-        product = gf128::mul(product, power);
-    }
-    product
 }
 
 impl WatchList {

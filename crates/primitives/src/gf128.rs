@@ -27,6 +27,16 @@ pub fn mul(a: Block, b: Block) -> Block {
     mul_on(Simd::detect(), a, b)
 }
 
+/// 1/a, as a^(2^128 - 2), the product of all a^(2^k) for k from 1 to 127; 0 for 0.
+pub fn inverse(a: Block) -> Block {
+    let (mut product, mut power) = (ONE, a);
+    for _ in 1..128 {
+        power = mul(power, power);
+        product = mul(product, power);
+    }
+    product
+}
+
 /// Writes the powers of `alpha`: `out[k]` becomes `alpha^(k + 1)`.
 #[inline]
 pub fn powers(alpha: Block, out: &mut [Block]) {

@@ -9,15 +9,6 @@ use cenote_session::{Error, Fate, Result, is_interrupted};
 use crate::last_word::LastWord;
 use crate::ring::Ring;
 
-/// What such a thread leaves behind when it ends.
-pub(crate) trait Background: Send + 'static {
-    /// What it is called in errors.
-    const NAME: &'static str;
-
-    /// Its channels.
-    fn ring(&mut self) -> &mut Ring;
-}
-
 #[derive(Default)]
 struct Shared {
     /// Once it is ending, its work is no longer needed, but it keeps its channels.
@@ -32,10 +23,13 @@ impl Shared {
 }
 
 /// The evaluator's end.
-pub(crate) struct Beside<T: Background> {
+pub(crate) struct Beside {
+    /// What the thread is called in errors.
+    name: &'static str,
     shared: Arc<Shared>,
     interrupters: [Closer; 2],
-    thread: Option<Started<T>>,
+    /// When it ends, it gives back its channels.
+    thread: Option<Started<Ring>>,
 }
 
 /// The thread's end. If it fails, it stops the evaluator, so that nobody waits for a session that is lost.
@@ -45,14 +39,15 @@ pub(crate) struct Within {
     evaluator_interrupters: [Closer; 2],
 }
 
-impl<T: Background> Beside<T> {
-    /// Starts the thread, which does `work` and whose channels `interrupters` stop.
+impl Beside {
+    /// Starts the thread, which does `work` and gives back its channels, which `interrupters` stop.
     pub(crate) fn start(
+        name: &'static str,
         threads: &'static Threads,
         interrupters: [Closer; 2],
         evaluator_interrupters: [Closer; 2],
         last_word: LastWord,
-        work: impl FnOnce(Within) -> T + Send + 'static,
+        work: impl FnOnce(Within) -> Ring + Send + 'static,
     ) -> Result<Self> {
         let shared = Arc::new(Shared::default());
         let within = Within {
@@ -62,8 +57,9 @@ impl<T: Background> Beside<T> {
         };
         let thread = threads
             .start(move || work(within))
-            .map_err(|error| Error::Internal(format!("cannot start the {}'s thread: {error}", T::NAME)))?;
+            .map_err(|error| Error::Internal(format!("cannot start the {name}'s thread: {error}")))?;
         Ok(Self {
+            name,
             shared,
             interrupters,
             thread: Some(thread),
@@ -76,7 +72,7 @@ impl<T: Background> Beside<T> {
 
     /// Why it does no more.
     pub(crate) fn ended(&self) -> Error {
-        let unknown = || Error::Internal(format!("the {} ended without a reason", T::NAME));
+        let unknown = || Error::Internal(format!("the {} ended without a reason", self.name));
         self.shared.fate.check().err().unwrap_or_else(unknown)
     }
 
@@ -113,9 +109,9 @@ impl<T: Background> Beside<T> {
         }
         let Some(thread) = self.thread.take() else { return };
         match (thread.join(), last_word) {
-            (Ok(mut left), Some(code)) => left.ring().abort(code),
+            (Ok(mut ring), Some(code)) => ring.abort(code),
             (Ok(_), None) => {}
-            (Err(_), _) => tracing::error!("the {}'s thread panicked", T::NAME),
+            (Err(_), _) => tracing::error!("the {}'s thread panicked", self.name),
         }
     }
 }

@@ -153,13 +153,6 @@ const FIELD_SECURITY: u32 = 50;
 const MEMORY: u64 = 64 << 20;
 const MEMORY_OF_BLOCK: u64 = BLOCK_BITS as u64 / 16;
 
-fn variants() -> String {
-    format!(
-        "the variant is one of {}",
-        Verification::ALL.map(Verification::name).join(", ")
-    )
-}
-
 impl Protocol for Three {
     const NAME: &'static str = "three";
     const SETTINGS: &'static [&'static str] = &["variant", "view_check", "security", "workers"];
@@ -173,7 +166,7 @@ impl Protocol for Three {
 
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String> {
         match name {
-            "variant" => self.variant = Some(value.named(|name| name.parse().ok(), &variants())?),
+            "variant" => self.variant = Some(value.named(|name| name.parse().ok(), &Verification::names())?),
             "view_check" => {
                 let what = "the view check is one of mac, sha256";
                 self.view_check = value.named(|name| name.parse().ok(), what)?;

@@ -34,6 +34,11 @@ impl Verification {
         Self::Proofs,
     ];
 
+    /// What there is to choose from.
+    pub(crate) fn names() -> String {
+        format!("the variant is one of {}", Self::ALL.map(Self::name).join(", "))
+    }
+
     /// The name on command lines, in files and in handshakes.
     pub fn name(self) -> &'static str {
         match self {
@@ -73,11 +78,8 @@ impl FromStr for Verification {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let all = Self::ALL;
-        all.into_iter().find(|one| one.name() == name).ok_or_else(|| {
-            let names = all.map(Self::name).join(", ");
-            format!("no variant is called \"{name}\": the variant is one of {names}")
-        })
+        let found = Self::ALL.into_iter().find(|one| one.name() == name);
+        found.ok_or_else(|| format!("no variant is called \"{name}\": {}", Self::names()))
     }
 }
 

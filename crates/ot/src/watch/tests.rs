@@ -178,7 +178,7 @@ fn shares_determine_the_secret() {
         assert_eq!(interpolate(&list, &shares), polynomial[0]);
     }
     let a = entropy.block();
-    assert_eq!(gf128::mul(a, inverse(a)), ONE);
+    assert_eq!(gf128::mul(a, gf128::inverse(a)), gf128::ONE);
 }
 
 #[test]

@@ -2,8 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-const ONE: Block = Block([1u64.to_le(), 0]);
-
 /// a·b bit by bit, from the definition of the field.
 fn naive(a: Block, b: Block) -> Block {
     let [a, b] = [a, b].map(|x| u128::from_le_bytes(x.to_bytes()));
@@ -54,6 +52,14 @@ fn every_element_is_a_root_of_frobenius() {
             assert_eq!((0..128).fold(a, |x, _| mul_on(simd, x, x)), a, "{simd}");
         }
     }
+}
+
+#[test]
+fn inverses_are_inverse() {
+    for a in blocks(4, 5) {
+        assert_eq!(mul(a, inverse(a)), ONE);
+    }
+    assert_eq!(inverse(Block::ZERO), Block::ZERO);
 }
 
 #[test]

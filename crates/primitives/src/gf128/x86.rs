@@ -9,7 +9,7 @@ use crate::mac::vclmul::Wide4;
 
 #[target_feature(enable = "pclmulqdq,avx2")]
 #[inline]
-pub(super) fn mul(a: Block, b: Block) -> Block {
+pub(crate) fn mul(a: Block, b: Block) -> Block {
     bytemuck::cast(inner_product([bytemuck::cast(a)], [bytemuck::cast(b)]))
 }
 
@@ -32,6 +32,13 @@ pub(crate) fn inner_products<const N: usize>(a: [__m512i; N], b: [__m512i; N]) -
     for (a, b) in a.into_iter().zip(b) {
         sums.add_products(a, b);
     }
+    reduce_4(sums)
+}
+
+/// The four sums, reduced.
+#[target_feature(enable = "avx512f,avx512bw,vpclmulqdq")]
+#[inline]
+pub(crate) fn reduce_4(sums: Wide4) -> __m512i {
     let tail = _mm512_broadcast_i32x4(_mm_set_epi64x(0, TAIL as i64));
     let (low, high) = sums.halves();
     // As in `reduce`.
@@ -76,7 +83,7 @@ pub(super) fn add_inner_products_512(rows: &[Block], b: &[Block], sums: &mut [Bl
 
 #[target_feature(enable = "pclmulqdq,avx2")]
 #[inline]
-fn reduce(sum: Wide) -> __m128i {
+pub(crate) fn reduce(sum: Wide) -> __m128i {
     let tail = _mm_set_epi64x(0, TAIL as i64);
     let (low, high) = sum.halves();
     // The highest 64 coefficients first: what they become reaches 7 coefficients into the next 64 above x^128.

@@ -126,15 +126,23 @@ fn transpose_tile(tile: &mut [__m512i; 64]) {
         }
     }
     for rows in tile.as_chunks_mut::<8>().0 {
-        for i in 0..4 {
-            (rows[i], rows[i + 4]) = swap_bits::<4>(rows[i], rows[i + 4]);
-        }
-        for i in [0, 1, 4, 5] {
-            (rows[i], rows[i + 2]) = swap_bits::<2>(rows[i], rows[i + 2]);
-        }
-        for i in [0, 2, 4, 6] {
-            (rows[i], rows[i + 1]) = swap_bits::<1>(rows[i], rows[i + 1]);
-        }
+        transpose_bytes(rows);
+    }
+}
+
+/// Transposes the 8 × 8 bit matrices of eight rows, of a byte of each: bit `j` of a byte of register `i` changes places with bit `i` of that byte of register
+/// `j`.
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub(crate) fn transpose_bytes(rows: &mut [__m512i; 8]) {
+    for i in 0..4 {
+        (rows[i], rows[i + 4]) = swap_bits::<4>(rows[i], rows[i + 4]);
+    }
+    for i in [0, 1, 4, 5] {
+        (rows[i], rows[i + 2]) = swap_bits::<2>(rows[i], rows[i + 2]);
+    }
+    for i in [0, 2, 4, 6] {
+        (rows[i], rows[i + 1]) = swap_bits::<1>(rows[i], rows[i + 1]);
     }
 }
 
@@ -173,7 +181,7 @@ fn swap_bytes<const WIDTH: usize>(a: __m512i, b: __m512i) -> (__m512i, __m512i) 
 /// Swaps the upper half of every `2 WIDTH` bits (at most four) of `a` with the lower half of those of `b`.
 #[target_feature(enable = "avx512f")]
 #[inline]
-pub(crate) fn swap_bits<const WIDTH: u32>(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+fn swap_bits<const WIDTH: u32>(a: __m512i, b: __m512i) -> (__m512i, __m512i) {
     /// (x ⊕ y) ∧ z as a truth table.
     const MASKED_SUM: i32 = 0x28;
     let mask = _mm512_set1_epi64((u64::MAX / ((1 << WIDTH) + 1)) as i64);

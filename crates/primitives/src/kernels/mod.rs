@@ -18,7 +18,7 @@ mod tests;
 mod transpose;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use avx512::swap_bits;
+pub(crate) use avx512::transpose_bytes;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use gfni::transposed as transposed_bytes;
 pub use linear::{LINEAR_SCRATCH, LinearMap, add_image};

@@ -82,6 +82,7 @@ pub(super) fn dot(a: Block, b: Block) -> Block {
 }
 
 /// A sum of products a·b, unreduced, in Karatsuba's form. Indices 0 and 1 are the low and high halves.
+#[derive(Clone, Copy)]
 pub(crate) struct Wide {
     /// The sum of a0·b0.
     pub(super) low: __m128i,

@@ -61,6 +61,7 @@ fn absorb_batch(powers: &[__m512i], value: __m128i, batch: &[__m512i]) -> __m128
 }
 
 /// Four sums of products, one in each 128-bit lane, in the form of [`Wide`].
+#[derive(Clone, Copy)]
 pub(crate) struct Wide4 {
     low: __m512i,
     all: __m512i,

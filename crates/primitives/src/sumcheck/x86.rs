@@ -7,14 +7,13 @@ use super::fold::{BYTES, GROUP, QUARTER, TileMut, bytes_of_columns};
 use super::grid::{Node, Row, each_row, visit};
 use super::tail::column_weight;
 use super::tail::{QUARTER_POINTS, fold, quarter_grid};
-use crate::kernels::{rows_to_vectors, swap_bits, transposed_bytes};
-use crate::{Block, Block512};
+use crate::kernels::{rows_to_vectors, transpose_bytes, transposed_bytes};
+use crate::mac::clmul::Wide;
+use crate::mac::vclmul::Wide4;
+use crate::{Block, Block512, gf128};
 
 /// x ⊕ y ⊕ z as a truth table.
 const SUM: i32 = 0x96;
-
-/// x^7 + x^2 + x + 1, to which x^128 is equal.
-const TAIL: i64 = 0x87;
 
 impl Row for __m512i {
     #[inline(always)]
@@ -159,15 +158,7 @@ pub(super) fn fold_tile_512(rows: &[Block512], matrices: &[[u64; BYTES]], elemen
     let groups = matrices.len();
     for (group, rows) in rows.as_chunks::<GROUP>().0.iter().enumerate() {
         let mut rows: [__m512i; GROUP] = bytemuck::cast(*rows);
-        for i in 0..4 {
-            (rows[i], rows[i + 4]) = swap_bits::<4>(rows[i], rows[i + 4]);
-        }
-        for i in [0, 1, 4, 5] {
-            (rows[i], rows[i + 2]) = swap_bits::<2>(rows[i], rows[i + 2]);
-        }
-        for i in [0, 2, 4, 6] {
-            (rows[i], rows[i + 1]) = swap_bits::<1>(rows[i], rows[i + 1]);
-        }
+        transpose_bytes(&mut rows);
         for (bytes, row) in bytes.iter_mut().zip(rows) {
             bytes[group] = row;
         }
@@ -242,17 +233,9 @@ pub(super) fn fold_tile_256(rows: &[Block512], tables: &[[[[u8; 16]; 2]; BYTES]]
     }
 }
 
-/// Sums of products of four elements side by side.
-#[derive(Clone, Copy)]
-pub(super) struct Wide512 {
-    low: __m512i,
-    middle: __m512i,
-    high: __m512i,
-}
-
 impl Elements for __m512i {
     const WIDTH: usize = 4;
-    type Sum = Wide512;
+    type Sum = Wide4;
 
     #[inline(always)]
     unsafe fn load(from: &[Block]) -> Self {
@@ -276,43 +259,21 @@ impl Elements for __m512i {
     }
 
     #[inline(always)]
-    unsafe fn zero() -> Wide512 {
+    unsafe fn zero() -> Wide4 {
         // SAFETY: as promised.
-        let zero = unsafe { _mm512_setzero_si512() };
-        Wide512 {
-            low: zero,
-            middle: zero,
-            high: zero,
-        }
+        unsafe { Wide4::zero() }
     }
 
     #[inline(always)]
-    unsafe fn add_product(sum: &mut Wide512, a: Self, b: Self) {
+    unsafe fn add_product(sum: &mut Wide4, a: Self, b: Self) {
         // SAFETY: as promised.
-        unsafe {
-            let (ab, ba) = (
-                _mm512_clmulepi64_epi128::<0x01>(a, b),
-                _mm512_clmulepi64_epi128::<0x10>(a, b),
-            );
-            sum.low = _mm512_xor_si512(sum.low, _mm512_clmulepi64_epi128::<0x00>(a, b));
-            sum.middle = _mm512_ternarylogic_epi64::<SUM>(sum.middle, ab, ba);
-            sum.high = _mm512_xor_si512(sum.high, _mm512_clmulepi64_epi128::<0x11>(a, b));
-        }
+        unsafe { sum.add_products(a, b) }
     }
 
     #[inline(always)]
-    unsafe fn reduce(sum: Wide512) -> Self {
+    unsafe fn reduce(sum: Wide4) -> Self {
         // SAFETY: as promised.
-        unsafe {
-            let tail = _mm512_broadcast_i32x4(_mm_set_epi64x(0, TAIL));
-            let low = _mm512_xor_si512(sum.low, _mm512_bslli_epi128::<8>(sum.middle));
-            let high = _mm512_xor_si512(sum.high, _mm512_bsrli_epi128::<8>(sum.middle));
-            // The highest 64 coefficients first: what they become reaches 7 coefficients into the next 64 above x^128.
-            let top = _mm512_clmulepi64_epi128::<0x01>(high, tail);
-            let low = _mm512_xor_si512(low, _mm512_bslli_epi128::<8>(top));
-            let high = _mm512_xor_si512(high, _mm512_bsrli_epi128::<8>(top));
-            _mm512_xor_si512(low, _mm512_clmulepi64_epi128::<0x00>(high, tail))
-        }
+        unsafe { gf128::x86::reduce_4(sum) }
     }
 
     #[inline(always)]
@@ -324,17 +285,9 @@ impl Elements for __m512i {
     }
 }
 
-/// A sum of products of elements.
-#[derive(Clone, Copy)]
-pub(super) struct Wide128 {
-    low: __m128i,
-    middle: __m128i,
-    high: __m128i,
-}
-
 impl Elements for __m128i {
     const WIDTH: usize = 1;
-    type Sum = Wide128;
+    type Sum = Wide;
 
     #[inline(always)]
     unsafe fn load(from: &[Block]) -> Self {
@@ -358,42 +311,21 @@ impl Elements for __m128i {
     }
 
     #[inline(always)]
-    unsafe fn zero() -> Wide128 {
+    unsafe fn zero() -> Wide {
         // SAFETY: as promised.
-        let zero = unsafe { _mm_setzero_si128() };
-        Wide128 {
-            low: zero,
-            middle: zero,
-            high: zero,
-        }
+        unsafe { Wide::zero() }
     }
 
     #[inline(always)]
-    unsafe fn add_product(sum: &mut Wide128, a: Self, b: Self) {
+    unsafe fn add_product(sum: &mut Wide, a: Self, b: Self) {
         // SAFETY: as promised.
-        unsafe {
-            let (ab, ba) = (
-                _mm_clmulepi64_si128::<0x01>(a, b),
-                _mm_clmulepi64_si128::<0x10>(a, b),
-            );
-            sum.low = _mm_xor_si128(sum.low, _mm_clmulepi64_si128::<0x00>(a, b));
-            sum.middle = _mm_xor_si128(sum.middle, _mm_xor_si128(ab, ba));
-            sum.high = _mm_xor_si128(sum.high, _mm_clmulepi64_si128::<0x11>(a, b));
-        }
+        unsafe { sum.add_product(a, b) }
     }
 
     #[inline(always)]
-    unsafe fn reduce(sum: Wide128) -> Self {
+    unsafe fn reduce(sum: Wide) -> Self {
         // SAFETY: as promised.
-        unsafe {
-            let tail = _mm_set_epi64x(0, TAIL);
-            let low = _mm_xor_si128(sum.low, _mm_slli_si128::<8>(sum.middle));
-            let high = _mm_xor_si128(sum.high, _mm_srli_si128::<8>(sum.middle));
-            let top = _mm_clmulepi64_si128::<0x01>(high, tail);
-            let low = _mm_xor_si128(low, _mm_slli_si128::<8>(top));
-            let high = _mm_xor_si128(high, _mm_srli_si128::<8>(top));
-            _mm_xor_si128(low, _mm_clmulepi64_si128::<0x00>(high, tail))
-        }
+        unsafe { gf128::x86::reduce(sum) }
     }
 
     #[inline(always)]
@@ -419,12 +351,8 @@ pub(super) fn weigh_quarter_512(elements: &mut [Block; QUARTER], quarter: usize,
                 let low = _mm512_sll_epi64(words, _mm_set_epi64x(0, shift as i64));
                 let high = _mm512_srl_epi64(words, _mm_set_epi64x(0, 64 - shift as i64));
                 let weights = _mm512_mask_blend_epi64(0xaa, low, high);
-                // SAFETY: this function's instructions are those of the registers.
-                *elements = unsafe {
-                    let mut sum = <__m512i as Elements>::zero();
-                    <__m512i as Elements>::add_product(&mut sum, bytemuck::cast(*elements), weights);
-                    bytemuck::cast(<__m512i as Elements>::reduce(sum))
-                };
+                let product = gf128::x86::inner_products([bytemuck::cast(*elements)], [weights]);
+                *elements = bytemuck::cast(product);
             }
         }
     }
@@ -435,12 +363,7 @@ pub(super) fn weigh_quarter_512(elements: &mut [Block; QUARTER], quarter: usize,
 pub(super) fn weigh_quarter_128(elements: &mut [Block; QUARTER], quarter: usize, weights: &Block512) {
     for (place, element) in (QUARTER * quarter..).zip(elements) {
         let weight = column_weight(weights, place);
-        // SAFETY: this function's instructions are those of the registers.
-        *element = unsafe {
-            let mut sum = <__m128i as Elements>::zero();
-            <__m128i as Elements>::add_product(&mut sum, bytemuck::cast(*element), bytemuck::cast(weight));
-            bytemuck::cast(<__m128i as Elements>::reduce(sum))
-        };
+        *element = gf128::x86::mul(*element, weight);
     }
 }
 

@@ -8,13 +8,13 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use cenote_net::{AbortReason, Closer, Meter, Threads};
+use cenote_net::{AbortReason, Closer, Threads};
 use cenote_session::{Error, Result};
 
 use super::batch::Batch;
 pub(crate) use super::settlement::Settlement;
 use super::settlement::{Place, Settled};
-use crate::background::{Background, Beside, Within};
+use crate::background::{Beside, Within};
 use crate::last_word::LastWord;
 use crate::offline::generator::Generator;
 use crate::ring::Ring;
@@ -24,8 +24,10 @@ use crate::triple_check::Pair;
 /// How often a wait for batches looks whether their thread has ended.
 const GLANCE: Duration = Duration::from_secs(1);
 
+const NAME: &str = "triple generator";
+
 /// The threads of all generators of this process.
-static THREADS: Threads = Threads::new("triple generator");
+static THREADS: Threads = Threads::new(NAME);
 
 #[derive(Default)]
 struct State {
@@ -39,14 +41,6 @@ struct State {
 struct Demand {
     state: Mutex<State>,
     changed: Condvar,
-}
-
-impl Background for Generator {
-    const NAME: &'static str = "triple generator";
-
-    fn ring(&mut self) -> &mut Ring {
-        &mut self.ring
-    }
 }
 
 impl Demand {
@@ -80,11 +74,11 @@ impl Stock {
         }
     }
 
-    /// A generator's failure, if it has failed.
-    pub(crate) fn check(&self) -> Result<()> {
+    /// The generator's thread, if there is one.
+    pub(crate) fn beside(&self) -> Option<&Beside> {
         match self {
-            Stock::Made(producer) => producer.check(),
-            Stock::Stored(_) => Ok(()),
+            Stock::Made(producer) => Some(&producer.thread),
+            Stock::Stored(_) => None,
         }
     }
 
@@ -101,30 +95,6 @@ impl Stock {
         match self {
             Stock::Made(producer) => producer.recycle(spare),
             Stock::Stored(claimed) => claimed.recycle(spare),
-        }
-    }
-
-    /// Why a generator has failed, if it has and nobody has been told.
-    pub(crate) fn failure(&self) -> Option<Error> {
-        match self {
-            Stock::Made(producer) => producer.thread.failure(),
-            Stock::Stored(_) => None,
-        }
-    }
-
-    /// The better explanation of an evaluator's `error`.
-    pub(crate) fn explain(&self, error: Error) -> Error {
-        match self {
-            Stock::Made(producer) => producer.thread.explain(error),
-            Stock::Stored(_) => error,
-        }
-    }
-
-    /// What a generator has sent and received, and the time it worked; nothing for stored batches.
-    pub(crate) fn costs(&self) -> Option<(Meter, Duration)> {
-        match self {
-            Stock::Made(producer) => Some(producer.thread.costs()),
-            Stock::Stored(_) => None,
         }
     }
 
@@ -146,7 +116,7 @@ impl Stock {
 
 /// The consumer's end: a generator's thread and what it has made.
 pub(crate) struct Producer {
-    pub(crate) thread: Beside<Generator>,
+    pub(crate) thread: Beside,
     demand: Arc<Demand>,
     batches: Option<Receiver<(Batch, Settled)>>,
     settlement: Arc<Settlement>,
@@ -181,7 +151,14 @@ impl Producer {
             worker.run()
         };
         Ok(Self {
-            thread: Beside::start(&THREADS, interrupters, evaluator_interrupters, last_word, work)?,
+            thread: Beside::start(
+                NAME,
+                &THREADS,
+                interrupters,
+                evaluator_interrupters,
+                last_word,
+                work,
+            )?,
             demand,
             batches: Some(batches),
             settlement: Arc::clone(settlement),
@@ -229,11 +206,6 @@ impl Producer {
         Ok(())
     }
 
-    /// The generator's failure, if it has failed.
-    pub(crate) fn check(&self) -> Result<()> {
-        self.thread.check()
-    }
-
     /// Gives arrays back for the generator to use again.
     pub(crate) fn recycle(&self, spare: Pair) {
         // A generator that has ended needs no spares.
@@ -273,7 +245,8 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self) -> Generator {
+    /// Gives back its channels.
+    fn run(mut self) -> Ring {
         let mut made = 0;
         while self.wait_for_demand(made) {
             let start = Instant::now();
@@ -297,7 +270,7 @@ impl Worker {
                 }
             }
         }
-        self.generator
+        self.generator.ring
     }
 
     /// Waits until more than `made` batches are wanted. False if the session is over.

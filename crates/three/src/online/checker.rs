@@ -5,6 +5,7 @@ use std::time::Duration;
 use cenote_net::{AbortReason, Meter};
 use cenote_session::{Error, Result};
 
+use crate::background::Beside;
 use crate::material::stock::Stock;
 use crate::online::gate_log::GateLog;
 use crate::online::verify::Verifier;
@@ -18,16 +19,6 @@ pub(crate) enum Checker {
     Triples(Box<Verifier>, Stock),
     /// Another thread proves them.
     Proofs(Proving),
-}
-
-/// Calls the same function of what runs beside the evaluator.
-macro_rules! beside {
-    ($checker:expr, $name:ident($($argument:expr),*)) => {
-        match $checker {
-            Checker::Triples(_, stock) => stock.$name($($argument),*),
-            Checker::Proofs(proving) => proving.$name($($argument),*),
-        }
-    };
 }
 
 impl Checker {
@@ -72,37 +63,51 @@ impl Checker {
         }
     }
 
+    /// The other thread, if there is one.
+    fn beside(&self) -> Option<&Beside> {
+        match self {
+            Checker::Triples(_, stock) => stock.beside(),
+            Checker::Proofs(proving) => Some(&proving.thread),
+        }
+    }
+
     /// The other thread's failure, if it has failed.
     pub(crate) fn check(&self) -> Result<()> {
-        beside!(self, check())
+        self.beside().map_or(Ok(()), Beside::check)
     }
 
     /// Why the other thread has failed, if it has and nobody has been told.
     pub(crate) fn failure(&self) -> Option<Error> {
-        beside!(self, failure())
+        self.beside().and_then(Beside::failure)
     }
 
     /// The better explanation of an evaluator's `error`.
     pub(crate) fn explain(&self, error: Error) -> Error {
-        beside!(self, explain(error))
+        match self.beside() {
+            Some(thread) => thread.explain(error),
+            None => error,
+        }
     }
 
     /// What the other thread has sent and received, and the time it worked; nothing if there is none.
     pub(crate) fn costs(&self) -> Option<(Meter, Duration)> {
-        match self {
-            Checker::Triples(_, stock) => stock.costs(),
-            Checker::Proofs(proving) => Some(proving.costs()),
-        }
+        self.beside().map(Beside::costs)
     }
 
     /// Says that the other thread's work is no longer needed.
     pub(crate) fn end(&self) {
-        beside!(self, end());
+        match self {
+            Checker::Triples(_, stock) => stock.end(),
+            Checker::Proofs(proving) => proving.thread.end(),
+        }
     }
 
     /// Ends the other thread, which tells its peers `last_word` if there is one.
     pub(crate) fn stop(&mut self, last_word: Option<AbortReason>) {
-        beside!(self, stop(last_word));
+        match self {
+            Checker::Triples(_, stock) => stock.stop(last_word),
+            Checker::Proofs(proving) => proving.stop(last_word),
+        }
     }
 
     /// Overwrites triples in hand with zeros.

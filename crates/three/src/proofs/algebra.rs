@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use cenote_primitives::gf128::{ONE, mul};
+use cenote_primitives::gf128::{ONE, inverse, mul};
 use cenote_primitives::{Block, sumcheck::QUARTER_POINTS};
 
 /// Points at which the polynomial of the last step is told: 0 has the masks, 1 and 2 the last two elements.
@@ -101,17 +101,6 @@ fn lagrange<const N: usize>(at: Block) -> [Block; N] {
     })
 }
 
-/// `a^(2^128 - 2)`.
-fn inverse(a: Block) -> Block {
-    let mut power = a;
-    let mut inverse = ONE;
-    for _ in 1..128 {
-        power = mul(power, power);
-        inverse = mul(inverse, power);
-    }
-    inverse
-}
-
 #[cfg(test)]
 mod tests {
     use cenote_primitives::gf128::inner_product;
@@ -126,13 +115,6 @@ mod tests {
                 seed ^ i as u64,
             ])
         })
-    }
-
-    #[test]
-    fn inverses_are_inverse() {
-        for a in elements::<4>(3) {
-            assert!(mul(a, inverse(a)) == ONE);
-        }
     }
 
     /// The value of a product of two multilinear polynomials, from the products at the points of the grid.

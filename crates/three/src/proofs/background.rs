@@ -1,32 +1,26 @@
 //! Hand-over of full logs of gates to a prover's thread, which proves them while the evaluator fills another.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use cenote_net::{AbortReason, Closer, Meter, Threads};
+use cenote_net::{AbortReason, Closer, Threads};
 use cenote_params::three::Proofs;
-use cenote_session::{Error, Result};
+use cenote_session::Result;
 
 use super::prover::{Prover, ROUNDS};
-use crate::background::{Background, Beside, Within};
+use crate::background::{Beside, Within};
 use crate::last_word::LastWord;
 use crate::online::gate_log::GateLog;
 use crate::ring::Ring;
 
+const NAME: &str = "prover";
+
 /// The threads of all provers of this process.
-static THREADS: Threads = Threads::new("prover");
-
-impl Background for Prover {
-    const NAME: &'static str = "prover";
-
-    fn ring(&mut self) -> &mut Ring {
-        &mut self.ring
-    }
-}
+static THREADS: Threads = Threads::new(NAME);
 
 /// The evaluator's end: a prover's thread, and the logs that are there or here, besides the evaluator's own.
 pub(crate) struct Proving {
-    thread: Beside<Prover>,
+    pub(crate) thread: Beside,
     orders: Option<SyncSender<Order>>,
     proved: Receiver<GateLog>,
     /// Empty logs: as many as [`BATCHES`], less those that are under way.
@@ -57,7 +51,14 @@ impl Proving {
         let (done, proved) = channel();
         let work = move |within| run(prover, &within, &to_do, &done);
         Ok(Self {
-            thread: Beside::start(&THREADS, interrupters, evaluator_interrupters, last_word, work)?,
+            thread: Beside::start(
+                NAME,
+                &THREADS,
+                interrupters,
+                evaluator_interrupters,
+                last_word,
+                work,
+            )?,
             orders: Some(orders),
             proved,
             spares: (0..BATCHES).map(|_| log()).collect(),
@@ -109,26 +110,7 @@ impl Proving {
         self.spares.len() < BATCHES
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
-        self.thread.check()
-    }
-
-    pub(crate) fn failure(&self) -> Option<Error> {
-        self.thread.failure()
-    }
-
-    pub(crate) fn explain(&self, error: Error) -> Error {
-        self.thread.explain(error)
-    }
-
-    pub(crate) fn costs(&self) -> (Meter, Duration) {
-        self.thread.costs()
-    }
-
-    pub(crate) fn end(&self) {
-        self.thread.end();
-    }
-
+    /// Ends the prover's thread, which tells its peers `last_word` if there is one, and waits for it.
     pub(crate) fn stop(&mut self, last_word: Option<AbortReason>) {
         self.orders = None;
         self.thread.stop(last_word);
@@ -141,8 +123,8 @@ impl Drop for Proving {
     }
 }
 
-/// Does what it is told until there is no more to do, or a proof fails.
-fn run(mut prover: Prover, within: &Within, orders: &Receiver<Order>, done: &Sender<GateLog>) -> Prover {
+/// Does what it is told until there is no more to do, or a proof fails; gives back its channels.
+fn run(mut prover: Prover, within: &Within, orders: &Receiver<Order>, done: &Sender<GateLog>) -> Ring {
     while let Ok(order) = orders.recv() {
         let start = Instant::now();
         let outcome = follow(&mut prover, order, done);
@@ -154,7 +136,7 @@ fn run(mut prover: Prover, within: &Within, orders: &Receiver<Order>, done: &Sen
         }
     }
     prover.wipe();
-    prover
+    prover.ring
 }
 
 fn follow(prover: &mut Prover, order: Order, done: &Sender<GateLog>) -> Result<()> {

@@ -10,7 +10,7 @@ use cenote_primitives::{Block, as_bytes, as_bytes_mut};
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
-use super::algebra::{LAST_VALUES, first_claim, last_values, through};
+use super::algebra::{first_claim, last_values, through};
 use super::buffers::Half;
 use super::streams::{Places, Streams};
 use super::transcript::{Hash, Header, Transcript, first_challenge};
@@ -75,7 +75,6 @@ struct Begun {
     digest: Hash,
     /// The sums of rows, of which the verifiers' shares of the first claims are made: the next party's, and the previous one's.
     rows: [Zeroizing<Vec<Block>>; 2],
-    values: usize,
 }
 
 /// What the others' first messages were: the next party's values, masked, and the digest of the previous party's.
@@ -211,14 +210,13 @@ impl Prover {
         Ok(Begun {
             digest,
             rows: [of_next, of_previous],
-            values: first.len(),
             batch,
         })
     }
 
     /// Hears the next party's first message, and the digest of the previous one's.
     fn hear_first(&mut self, begun: Begun) -> Result<(Begun, First)> {
-        let (mut of_next, mut digest) = (vec![Block::ZERO; begun.values], Hash::default());
+        let (mut of_next, mut digest) = (vec![Block::ZERO; begun.batch.places.values(0)], Hash::default());
         let Ring { previous, next } = &mut self.ring;
         next.recv(steps::PROOF_GRID, as_bytes_mut(&mut of_next))?;
         previous.recv(steps::PROOF_DIGEST, &mut digest)?;
@@ -231,7 +229,6 @@ impl Prover {
             batch,
             digest: own_digest,
             rows: [of_next, of_previous],
-            values,
         } = begun;
         let (next, previous) = ((self.me + 1) % 3, (self.me + 2) % 3);
         let nonce = self.streams.nonce(&batch.places, 1, 0);
@@ -251,7 +248,7 @@ impl Prover {
         let challenge = first_challenge(&common, batch.variables);
         let message = self.fold(&batch, &challenge);
         self.tell_tail(&batch, &common, message)?;
-        let pads = self.streams.pads(&batch.places, 0, 0, values);
+        let pads = self.streams.pads(&batch.places, 0, 0);
         Ok(Proved {
             claims: [
                 first_claim(&challenge, &of_next, &first.of_next),
@@ -315,7 +312,7 @@ impl Prover {
         mut message: Zeroizing<[Block; QUARTER_POINTS]>,
     ) -> Result<()> {
         let mut transcript = Transcript::new(common, self.me);
-        let mut values = Vec::with_capacity(QUARTER_POINTS * batch.steps + LAST_VALUES + 1);
+        let mut values = Vec::with_capacity(batch.places.later_values() + 1);
         let mut digests: Vec<Hash> = Vec::with_capacity(batch.steps + 1);
         let mut tell = |this: &Self, step: usize, message: &[Block]| {
             let (sent, digest) = this.split(batch, step, message.to_vec());
@@ -352,7 +349,7 @@ impl Prover {
         let batch = &proved.batch;
         let mut told = Told {
             words: [Hash::default(); 2],
-            values: vec![Block::ZERO; QUARTER_POINTS * batch.steps + LAST_VALUES + 1],
+            values: vec![Block::ZERO; batch.places.later_values() + 1],
             digests: vec![Hash::default(); batch.steps + 1],
             value: [0; 16],
         };
@@ -367,7 +364,7 @@ impl Prover {
 
     /// A message's part for the left verifier, and its digest for the right one, who derives the rest.
     fn split(&self, batch: &Batch, step: usize, mut message: Vec<Block>) -> (Vec<Block>, Hash) {
-        let pads = self.streams.pads(&batch.places, 1, step, message.len());
+        let pads = self.streams.pads(&batch.places, 1, step);
         message
             .iter_mut()
             .zip(pads.iter())

@@ -20,7 +20,8 @@ pub(super) struct Streams {
 
 /// Where the keystreams of a batch are, for each message in turn.
 pub(super) struct Places {
-    pads: Vec<Position>,
+    /// With how many values the message has.
+    pads: Vec<(Position, usize)>,
     nonces: Vec<Position>,
     masks: [Position; 2],
 }
@@ -47,26 +48,21 @@ impl Streams {
             _ if step <= steps => QUARTER_POINTS,
             _ => LAST_VALUES,
         };
-        let messages = 0..steps + 2;
+        let counts: Vec<usize> = (0..steps + 2).map(values).collect();
         Places {
-            pads: messages
-                .clone()
-                .map(|step| self.pads.take(values(step).div_ceil(4)))
+            nonces: counts.iter().map(|_| self.nonces.take(1)).collect(),
+            pads: counts
+                .into_iter()
+                .map(|count| (self.pads.take(count.div_ceil(4)), count))
                 .collect(),
-            nonces: messages.map(|_| self.nonces.take(1)).collect(),
             masks: self.masks.each_mut().map(|counter| counter.take(1)),
         }
     }
 
     /// The share of a message that its right verifier derives, under this party's component of the keys.
-    pub(super) fn pads(
-        &self,
-        places: &Places,
-        component: usize,
-        step: usize,
-        count: usize,
-    ) -> Zeroizing<Vec<Block>> {
-        self.stretch(component, places.pads[step], count)
+    pub(super) fn pads(&self, places: &Places, component: usize, step: usize) -> Zeroizing<Vec<Block>> {
+        let (at, count) = places.pads[step];
+        self.stretch(component, at, count)
     }
 
     /// The nonce of a message's digest.
@@ -85,5 +81,17 @@ impl Streams {
         let mut blocks = SecretBlocks::zeroed(count.div_ceil(4));
         self.keys.component(component, at, &mut blocks);
         Zeroizing::new(as_quarters(&blocks)[..count].to_vec())
+    }
+}
+
+impl Places {
+    /// How many values a message has.
+    pub(super) fn values(&self, step: usize) -> usize {
+        self.pads[step].1
+    }
+
+    /// How many values the messages have after the first.
+    pub(super) fn later_values(&self) -> usize {
+        self.pads[1..].iter().map(|(_, count)| count).sum()
     }
 }

@@ -4,8 +4,10 @@ use cenote_primitives::sumcheck::QUARTER_POINTS;
 use cenote_primitives::{Block, gf128};
 use cenote_session::{Check, Error, Result};
 use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
-use super::algebra::{LAST_VALUES, last_claim, next_claim, through};
+use super::algebra::{last_claim, next_claim, through};
+use super::buffers::Half;
 use super::prover::{Batch, Prover};
 use super::transcript::{Hash, Transcript};
 use crate::{checks, steps};
@@ -57,68 +59,46 @@ impl Opening {
 
 impl Prover {
     /// Follows the next party's proof as its left verifier, from its share of the first claim on.
-    pub(super) fn follow_next(
-        &mut self,
-        batch: &Batch,
-        common: &Hash,
-        mut claim: Block,
-        told: &Told,
-    ) -> Opening {
-        let prover = (self.me + 1) % 3;
-        let mut transcript = Transcript::new(common, prover);
-        let mut values = &told.values[..];
-        for step in 1..=batch.steps {
-            let (message, rest) = values
-                .split_first_chunk::<QUARTER_POINTS>()
-                .expect("values of all steps");
-            values = rest;
-            let nonce = self.streams.nonce(&batch.places, 1, step);
-            transcript.add(&batch.header.message(prover, step, &nonce, message));
-            let challenge = transcript.challenge();
-            claim = next_claim(challenge, claim, message);
-            self.halves.next.fold(&challenge);
-        }
-        let (message, _) = values
-            .split_first_chunk::<LAST_VALUES>()
-            .expect("values of the last step");
-        let nonce = self.streams.nonce(&batch.places, 1, batch.steps + 1);
-        transcript.add(&batch.header.message(prover, batch.steps + 1, &nonce, message));
-        let at = transcript.last_challenge();
-        let mask = self.streams.mask(&batch.places, 0, 1);
-        Opening {
-            value: through(&self.halves.next.end(mask), at),
-            product: last_claim(at, claim, message),
-            transcript: *transcript.digest(),
-        }
+    pub(super) fn follow_next(&mut self, batch: &Batch, common: &Hash, claim: Block, told: &Told) -> Opening {
+        let Self {
+            me, streams, halves, ..
+        } = self;
+        let prover = (*me + 1) % 3;
+        let values = |step: usize| {
+            let first = QUARTER_POINTS * (step - 1);
+            let values = &told.values[first..][..batch.places.values(step)];
+            let nonce = streams.nonce(&batch.places, 1, step);
+            let digest = batch.header.message(prover, step, &nonce, values);
+            (digest, Zeroizing::new(values.to_vec()))
+        };
+        let mask = streams.mask(&batch.places, 0, 1);
+        follow(
+            batch,
+            Transcript::new(common, prover),
+            claim,
+            (&mut halves.next, mask),
+            values,
+        )
     }
 
-    /// Follows the previous party's proof as its right verifier.
+    /// Follows the previous party's proof as its right verifier, who derives its share of the values.
     pub(super) fn follow_previous(
         &mut self,
         batch: &Batch,
         common: &Hash,
-        mut claim: Block,
+        claim: Block,
         told: &Told,
     ) -> Opening {
-        let mut transcript = Transcript::new(common, (self.me + 2) % 3);
-        let (last, digests) = told.digests.split_last().expect("a digest of each step");
-        for (step, digest) in (1..).zip(digests) {
-            transcript.add(digest);
-            let challenge = transcript.challenge();
-            let pads = self.streams.pads(&batch.places, 0, step, QUARTER_POINTS);
-            let pads = pads.first_chunk().expect("a pad for each value");
-            claim = next_claim(challenge, claim, pads);
-            self.halves.previous.fold(&challenge);
-        }
-        transcript.add(last);
-        let at = transcript.last_challenge();
-        let pads = self.streams.pads(&batch.places, 0, batch.steps + 1, LAST_VALUES);
-        let mask = self.streams.mask(&batch.places, 1, 0);
-        Opening {
-            value: through(&self.halves.previous.end(mask), at),
-            product: last_claim(at, claim, pads.first_chunk().expect("a pad for each value")),
-            transcript: *transcript.digest(),
-        }
+        let Self {
+            me, streams, halves, ..
+        } = self;
+        let values = |step: usize| {
+            let pads = streams.pads(&batch.places, 0, step);
+            (told.digests[step - 1], pads)
+        };
+        let mask = streams.mask(&batch.places, 1, 0);
+        let transcript = Transcript::new(common, (*me + 2) % 3);
+        follow(batch, transcript, claim, (&mut halves.previous, mask), values)
     }
 
     /// Makes sure of what must be so before anything is opened.
@@ -171,6 +151,31 @@ impl Prover {
             }
         }
         Ok(())
+    }
+}
+
+/// Follows a proof from a verifier's share of the first claim on. `told` gives the digest of a step's values, and the verifier's share of these.
+fn follow(
+    batch: &Batch,
+    mut transcript: Transcript,
+    mut claim: Block,
+    (half, mask): (&mut Half, Block),
+    told: impl Fn(usize) -> (Hash, Zeroizing<Vec<Block>>),
+) -> Opening {
+    for step in 1..=batch.steps {
+        let (digest, values) = told(step);
+        transcript.add(&digest);
+        let challenge = transcript.challenge();
+        claim = next_claim(challenge, claim, values.first_chunk().expect("values of a step"));
+        half.fold(&challenge);
+    }
+    let (digest, values) = told(batch.steps + 1);
+    transcript.add(&digest);
+    let at = transcript.last_challenge();
+    Opening {
+        value: through(&half.end(mask), at),
+        product: last_claim(at, claim, values.first_chunk().expect("values of the last step")),
+        transcript: *transcript.digest(),
     }
 }
 
