@@ -1,10 +1,11 @@
 //! A link between parties: what it adds to the machine's own delays.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use cenote_net::{Shape, Shaped};
+use cenote_net::{Line, Shape, Shaped};
 use cenote_session::Connections;
 use serde::{Deserialize, Serialize};
 
@@ -39,16 +40,17 @@ impl Link {
         self.gbit_per_second.map(|gbit| gbit * 1e9 / 8.0)
     }
 
-    /// The same connections, slowed down: so many channels share the rate of this link.
-    pub fn shape(&self, connections: Connections, channels: u8) -> Connections {
+    /// The same connections, slowed down: all channels to a peer share a link.
+    pub fn shape(&self, connections: Connections) -> Connections {
         if *self == Link::default() {
             return connections;
         }
-        let rate = self
-            .bytes_per_second()
-            .map(|bytes| (bytes / f64::from(channels.max(1))) as u64);
-        let shape = Shape::new(self.way(), rate);
-        connections.map(|channel| Box::new(Shaped::new(channel, shape)))
+        let shape = Shape::new(self.way(), self.bytes_per_second().map(|bytes| bytes as u64));
+        let mut lines: BTreeMap<u8, Line> = BTreeMap::new();
+        connections.map(|channel| {
+            let line = lines.entry(channel.peer().0).or_default().clone();
+            Box::new(Shaped::on(line, channel, shape))
+        })
     }
 }
 

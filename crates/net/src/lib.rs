@@ -91,7 +91,7 @@ pub use options::{ChannelOptions, Patience};
 pub use outbox::wait_for_farewells;
 pub use phase::PhaseClock;
 pub use roll::{ROLL_CALL, Roll};
-pub use shaped::{Shape, Shaped};
+pub use shaped::{Line, Shape, Shaped};
 pub use tcp::{TcpChannel, TcpLink};
 pub use threads::{Started, Threads};
 pub use tls::{TlsChannel, TlsLink};

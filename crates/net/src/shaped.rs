@@ -54,9 +54,28 @@ impl Shape {
 pub struct Shaped<C> {
     inner: C,
     shape: Shape,
-    /// When the line has carried all that was sent, since the Unix epoch.
-    line_free: Duration,
+    line: Line,
     closed: Arc<(Mutex<bool>, Condvar)>,
+}
+
+/// What carries the messages of one or several channels in one direction, one message after the other. A copy is the same line.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// When all that was sent has been carried, since the Unix epoch.
+    free: Arc<Mutex<Duration>>,
+}
+
+impl Line {
+    /// When a message has been carried that occupies the line for so long; or when it may be sent, if the line has more than `queue` to carry before.
+    fn carry(&self, transfer: Duration, queue: Duration) -> std::result::Result<Duration, Duration> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ahead, now) = (free.saturating_sub(queue), now());
+        if ahead > now {
+            return Err(ahead);
+        }
+        *free = (*free).max(now).saturating_add(transfer);
+        Ok(*free)
+    }
 }
 
 /// How late the operating system may wake a sleeper. A wait polls for this long at its end, so that shaped links are as
@@ -64,12 +83,17 @@ pub struct Shaped<C> {
 const IMPRECISION: Duration = Duration::from_micros(100);
 
 impl<C: Channel> Shaped<C> {
-    /// Shapes `inner`.
+    /// Shapes `inner`, which has a line to itself.
     pub fn new(inner: C, shape: Shape) -> Self {
+        Self::on(Line::default(), inner, shape)
+    }
+
+    /// Shapes `inner`, which sends on `line` as other channels of this shape do.
+    pub fn on(line: Line, inner: C, shape: Shape) -> Self {
         Self {
             inner,
             shape,
-            line_free: Duration::ZERO,
+            line,
             closed: Arc::default(),
         }
     }
@@ -114,19 +138,21 @@ impl<C: Channel> Channel for Shaped<C> {
 
     fn send_parts(&mut self, step: Step, parts: &[&[u8]]) -> Result<()> {
         let bytes = FRAME + parts.iter().map(|part| part.len() as u64).sum::<u64>();
-        let ahead = self
-            .line_free
-            .saturating_sub(self.shape.transfer(self.shape.queue_bytes));
-        if ahead > now() {
-            // What waits must be on its way before this side sleeps.
-            self.inner.flush()?;
-            self.wait_until(ahead)?;
-        }
-        self.line_free = self
-            .line_free
-            .max(now())
-            .saturating_add(self.shape.transfer(bytes));
-        let arrival = self.line_free.saturating_add(self.shape.latency);
+        let (transfer, queue) = (
+            self.shape.transfer(bytes),
+            self.shape.transfer(self.shape.queue_bytes),
+        );
+        let carried = loop {
+            match self.line.carry(transfer, queue) {
+                Ok(carried) => break carried,
+                Err(until) => {
+                    // What waits must be on its way before this side sleeps.
+                    self.inner.flush()?;
+                    self.wait_until(until)?;
+                }
+            }
+        };
+        let arrival = carried.saturating_add(self.shape.latency);
         let stamp = u64::try_from(arrival.as_nanos())
             .unwrap_or(u64::MAX)
             .to_le_bytes();

@@ -102,7 +102,7 @@ impl Measurement for LegoBench {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<LegoParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let connections = self.link.shape(connections, self.settings.workers);
+        let connections = self.link.shape(connections);
         let all = self.all()?;
         let one = self.program(1)?;
         let (all, one) = (Load::new(all), Load::new(one));

@@ -220,7 +220,7 @@ impl Measurement for CommitBench {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<CommitParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let mut channels = self.link.shape(connections, self.workers).channels();
+        let mut channels = self.link.shape(connections).channels();
         let mut party = CommitParty {
             setup: Vec::new(),
             rows: vec![CommitTimes::default(); self.strings.len()],

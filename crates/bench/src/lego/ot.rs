@@ -99,7 +99,7 @@ impl Measurement for OtBench {
         _progress: &mut dyn FnMut(u64, u64),
     ) -> Result<OtParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let mut channel = self.link.shape(connections, 1).one()?;
+        let mut channel = self.link.shape(connections).one()?;
         let mut entropy = Entropy::os();
         let count = usize::try_from(self.strings).unwrap_or(usize::MAX);
         let mut party = OtParty {

@@ -132,7 +132,7 @@ impl<P: Pooled> Measurement for PoolSession<P> {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<PoolParty> {
         let (connections, mut meeting) = Meeting::take(connections)?;
-        let connections = self.link.shape(connections, P::PURPOSES.len() as u8);
+        let connections = self.link.shape(connections);
         let works = self.loads.iter().map(Work::open).collect::<Result<Vec<_>>>()?;
         let sizes = P::sizes(self)?;
         let least_gates = self.protocol.least_gates(&sizes);

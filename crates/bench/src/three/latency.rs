@@ -57,7 +57,7 @@ impl Measurement for Latency {
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<LatencyParty> {
-        let connections = self.link().shape(connections, 1);
+        let connections = self.link().shape(connections);
         let links = Links::of(me, connections);
         let loads: Vec<Load> = self
             .circuits

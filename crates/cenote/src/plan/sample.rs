@@ -36,8 +36,7 @@ impl Assigned for Sample {
     fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
         let program = self.program()?;
         let inputs = self.inputs(&program, seat.me);
-        let channels = self.protocol.topology().channels();
-        let slow = |connections| self.link.shape(connections, channels as u8);
+        let slow = |connections| self.link.shape(connections);
         let outcome = seat.compute_over(slow, &self.protocol, &program, &inputs, &())?;
         value(&outcome.report)
     }

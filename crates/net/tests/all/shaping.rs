@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::common::{STEP, brief, with_later};
-use cenote_net::{Channel, Error, PartyId, Shape, Shaped, memory_pair};
+use cenote_net::{Channel, Error, Line, PartyId, Shape, Shaped, memory_pair};
 
 fn shaped(shape: Shape) -> [Shaped<cenote_net::MemoryChannel>; 2] {
     let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(60_000));
@@ -60,6 +60,27 @@ fn bandwidth_delays_bytes() {
         }
         b.send(STEP, &[]).and_then(|()| b.flush()).unwrap();
     });
+}
+
+/// Two channels on a line take turns, whichever sends.
+#[test]
+fn channels_share_a_line() {
+    let shape = Shape::new(Duration::ZERO, Some(10_000_000));
+    let line = Line::default();
+    let pair = |line: &Line| {
+        let (a, b) = memory_pair(PartyId(0), PartyId(1), brief(60_000));
+        (Shaped::on(line.clone(), a, shape), Shaped::new(b, shape))
+    };
+    let (mut a1, mut b1) = pair(&line);
+    let (mut a2, mut b2) = pair(&line);
+    let start = Instant::now();
+    for a in [&mut a1, &mut a2] {
+        a.send(STEP, &[0; 1_000_000]).and_then(|()| a.flush()).unwrap();
+    }
+    b1.recv(STEP, &mut [0; 1_000_000]).unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(100));
+    b2.recv(STEP, &mut [0; 1_000_000]).unwrap();
+    assert!(start.elapsed() >= Duration::from_millis(200));
 }
 
 #[test]

@@ -195,7 +195,7 @@ impl Hub {
                 if let Some(spoiler) = &state.spoiler {
                     part = spoiler(session, number, part);
                 }
-                parts.insert(number, state.link.shape(part, 1));
+                parts.insert(number, state.link.shape(part));
             }
             let meeting = Meeting {
                 come: Vec::new(),
