@@ -42,6 +42,9 @@ pub struct ProtocolPlan {
     /// The protocol and its settings.
     #[serde(flatten)]
     pub protocol: Protocol,
+    /// What sets it apart from the job's own, if that is the same protocol.
+    #[serde(skip)]
+    apart: Option<&'static str>,
     /// Why it cannot run the job; nothing if it can.
     pub refused: Option<String>,
     /// What it takes, as far as it can be told.
@@ -77,13 +80,16 @@ pub fn plan(
     let job = Job::load(job)?;
     let lanes = job.stated_lanes().or_else(|_| job.infer_lanes())?;
     let program = job.program(lanes)?;
-    let own = std::iter::once(job.protocol().clone());
+    let own = std::iter::once((None, job.protocol().clone()));
+    let rivals = job.protocol().rivals().map(|(apart, rival)| (Some(apart), rival));
     let others = Protocol::all().filter(|other| other.name() != job.protocol().name());
     let mut protocols = Vec::new();
-    for protocol in own.chain(others) {
+    for (apart, protocol) in own.chain(rivals).chain(others.map(|other| (None, other))) {
         let (mut planned, size) = ProtocolPlan::new(protocol, &program);
+        planned.apart = apart;
+        let name = planned.name();
         if let (Some(size), Some(estimate)) = (size, &mut planned.estimate) {
-            about(&format!("running samples with {}", planned.protocol.name()));
+            about(&format!("running samples with {name}"));
             let rates = Rates::known(&planned.protocol, &link, setting, &command)?;
             estimate.bytes_sent = Some((size.traffic * rates.share_sent) as u64);
             estimate.seconds = Some(rates.seconds_of(size, &link));
@@ -104,6 +110,7 @@ impl ProtocolPlan {
     fn new(protocol: Protocol, program: &Program) -> (Self, Option<Size>) {
         let mut plan = Self {
             protocol,
+            apart: None,
             refused: None,
             estimate: None,
         };
@@ -114,6 +121,13 @@ impl ProtocolPlan {
                 (plan, None)
             }
         }
+    }
+
+    /// What people call it.
+    fn name(&self) -> String {
+        let name = self.protocol.name();
+        self.apart
+            .map_or_else(|| name.into(), |apart| format!("{name}, {apart}"))
     }
 
     /// Estimates what can be told without running anything.
@@ -158,23 +172,19 @@ impl JobPlan {
         let mut table = Table::new("lrrrr");
         table.row(&[&"protocol", &"rounds", &"sent", &"memory", &"seconds"]);
         let (mut refused, mut made) = (String::new(), String::new());
-        for ProtocolPlan {
-            protocol,
-            refused: why,
-            estimate,
-        } in &self.protocols
-        {
-            if let Some(why) = why {
-                refused += &format!("{} cannot run it: {why}\n", protocol.name());
+        for plan in &self.protocols {
+            let name = plan.name();
+            if let Some(why) = &plan.refused {
+                refused += &format!("{name} cannot run it: {why}\n");
             }
-            let Some(estimate) = estimate else { continue };
+            let Some(estimate) = &plan.estimate else { continue };
             if let Some(what) = &estimate.made {
-                made += &format!("{} makes {what}\n", protocol.name());
+                made += &format!("{name} makes {what}\n");
             }
             let or_blank = |known: Option<String>| known.unwrap_or_else(|| "-".into());
             let memory = estimate.memory_bytes.iter().copied().max().unwrap_or(0);
             table.row(&[
-                &protocol.name(),
+                &name,
                 &grouped(estimate.rounds),
                 &or_blank(estimate.bytes_sent.map(amount)),
                 &amount(memory),

@@ -100,6 +100,11 @@ impl Protocol {
         Entry::named(name).map(|entry| (entry.chosen)())
     }
 
+    /// Whether sessions of the protocol called `name` take anything from stock, whatever their settings.
+    pub(crate) fn has_stock(name: &str) -> bool {
+        Entry::named(name).is_some_and(|entry| entry.item.is_some())
+    }
+
     /// The protocol that suits most jobs of so many parties, with its default settings.
     pub fn usual(parties: u8) -> Self {
         match parties {
@@ -135,10 +140,9 @@ impl Protocol {
     /// What it calls the items of its stock.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it has none.
+    /// [`Error::Usage`] if sessions with its settings take nothing from stock.
     pub fn item(&self) -> Result<&'static str> {
-        let none = || Error::Usage(format!("protocol \"{}\" has no stock", self.name()));
-        self.entry().and_then(|entry| entry.item).ok_or_else(none)
+        self.0.item().map_err(Error::Usage)
     }
 
     /// Whether a session with stock makes by itself what is missing there.
@@ -174,6 +178,12 @@ impl Protocol {
     /// How many rows of a party's share it has for each wire of a value that is kept; nothing if the circuit must see to it.
     pub(crate) fn kept_rows(&self) -> Option<usize> {
         self.entry().map(|entry| entry.kept_rows).filter(|&rows| rows > 0)
+    }
+
+    /// The protocol with other settings that people would compare with its own, and what sets them apart.
+    pub(crate) fn rivals(&self) -> impl Iterator<Item = (&'static str, Protocol)> {
+        let rivals = self.0.rivals().into_iter();
+        rivals.map(|(what, rival)| (what, Protocol(rival)))
     }
 
     /// Its settings, if it is the protocol `P`.
@@ -222,6 +232,7 @@ impl Protocol {
 
     /// The material that `amount` comes to, for a job that does what `demand` says.
     pub(crate) fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> Result<Ordered> {
+        self.item()?;
         let ordered = self.0.order_stock(demand, amount);
         ordered.map(Ordered).map_err(Error::Usage)
     }

@@ -161,7 +161,9 @@ fn stock(
     for table in tables {
         let span = table.span();
         let fault = |what: String| source.fault(span.clone(), what);
-        let target = stock_target(table, me, parties, source)?;
+        let Some(target) = stock_target(table, me, parties, source)? else {
+            continue;
+        };
         if targets
             .iter()
             .any(|other| other.kind.protocol() == target.kind.protocol())
@@ -186,7 +188,7 @@ fn stock_target(
     me: PartyId,
     parties: u8,
     source: &SettingsFile,
-) -> Result<StockTarget> {
+) -> Result<Option<StockTarget>> {
     let span = table.span();
     let fault = |what: String| source.fault(span.clone(), what);
     let missing = |key: &str| fault(format!("`{key}` is missing in this table of [[service.stock]]"));
@@ -215,13 +217,22 @@ fn stock_target(
             "{me} takes no part in jobs of protocol \"{name}\": leave this table out"
         )));
     }
+    if let (true, Err(why)) = (Protocol::has_stock(name), protocol.item()) {
+        // Files that were written when jobs without a variant took triples have such a table.
+        let line = source.line(&span);
+        tracing::warn!(
+            "{}, line {line}: no stock is kept for this table; leave it out. {why}",
+            source.path().display()
+        );
+        return Ok(None);
+    }
     let kind =
         StockKind::new(protocol, job.unwrap_or(TYPICAL_JOB)).map_err(|error| fault(error.to_string()))?;
-    Ok(StockTarget {
+    Ok(Some(StockTarget {
         kind,
         ands,
         least: least.unwrap_or(0),
-    })
+    }))
 }
 
 /// A number of gates, such as 65536 or "100M".
@@ -350,7 +361,10 @@ mod tests {
     #[test]
     fn stock_has_targets() {
         let stock = |text: &str| load(&format!("[service]\n[[service.stock]]\n{text}\n"));
-        let read = stock("protocol = \"three\"\nands = \"100M\"\nsecurity = 50\nworkers = 2").unwrap();
+        let read = stock(
+            "protocol = \"three\"\nvariant = \"on-demand\"\nands = \"100M\"\nsecurity = 50\nworkers = 2",
+        )
+        .unwrap();
         let [target] = &read.service.unwrap().stock[..] else {
             panic!("one target");
         };
@@ -369,7 +383,10 @@ mod tests {
             ("protocol = \"four\"\nands = 5", "there is no protocol"),
             ("protocol = \"three\"\nands = \"many\"", "give a whole number"),
             ("protocol = \"three\"\nands = 0", "from 1 to"),
-            ("protocol = \"three\"\nands = 5\njob = 0", "has AND gates"),
+            (
+                "protocol = \"three\"\nvariant = \"on-demand\"\nands = 5\njob = 0",
+                "has AND gates",
+            ),
             (
                 "protocol = \"three\"\nands = 5\ntarget = 5",
                 "no setting `target`",
@@ -379,13 +396,23 @@ mod tests {
                 "a setting of protocols",
             ),
             (
-                "protocol = \"three\"\nands = 5\n[[service.stock]]\nprotocol = \"three\"\nands = 6",
+                "protocol = \"authenticated\"\nands = 5\n[[service.stock]]\nprotocol = \"authenticated\"\nands = 6",
                 "another table",
             ),
         ] {
             let text = stock(text).unwrap_err();
             assert!(text.contains(part) && text.contains("line 1"), "{part}: {text}");
         }
+    }
+
+    /// As files have it that were written when jobs without a variant took triples.
+    #[test]
+    fn a_table_for_which_nothing_is_made_is_left_out() {
+        let text = "[service]\n[[service.stock]]\nprotocol = \"three\"\nands = \"4M\"\nleast = \"32K\"\n\
+                    [[service.stock]]\nprotocol = \"authenticated\"\nands = \"4M\"\n";
+        let stock = load(text).unwrap().service.unwrap().stock;
+        let names: Vec<_> = stock.iter().map(|target| target.kind.protocol().name()).collect();
+        assert_eq!(names, ["authenticated"]);
     }
 
     #[test]

@@ -20,13 +20,16 @@ const ASK: &str =
 /// The AND gates that the stock of a new service serves.
 const STOCK: &str = "4M";
 
-/// What else stands in the table of the stock of a new service. A small job of three parties is no faster from stock, and would use up what larger
-/// ones gain by.
-fn terms_of_stock(parties: u8) -> &'static str {
-    match parties {
-        2 => "",
-        _ => "least = \"32K\"\n",
+/// The stock of a new service: of the protocol that suits most jobs of so many parties, if that takes any.
+fn stock(parties: u8) -> String {
+    let usual = Protocol::usual(parties);
+    if usual.item().is_err() {
+        return String::new();
     }
+    format!(
+        "\n# What is kept ready for jobs, the same at all parties; see docs/operating.md.\n[[service.stock]]\nprotocol = \"{}\"\nands = \"{STOCK}\"\n",
+        usual.name()
+    )
 }
 
 /// A party before it knows its peers.
@@ -149,11 +152,7 @@ impl Founding {
         if let Some(http) = http {
             text.push_str(&format!("http = {}\n", quoted(http)));
         }
-        text.push_str(&format!(
-            "\n# What is kept ready for jobs, the same at all parties; see docs/operating.md.\n[[service.stock]]\nprotocol = \"{}\"\nands = \"{STOCK}\"\n{}",
-            Protocol::usual(self.parties).name(),
-            terms_of_stock(self.parties)
-        ));
+        text.push_str(&stock(self.parties));
         for (party, member) in (0u8..).zip(members).filter(|(party, _)| *party != self.party) {
             text.push_str(&format!("\n[[peer]]\nparty = {party}\n"));
             if let Some(address) = member.address.as_ref().filter(|_| party < self.party) {
@@ -244,11 +243,8 @@ mod tests {
             assert_eq!(config.listen.is_some(), party < 2);
             let service = config.service.expect("a service");
             assert_eq!(service.names, ["firm 0", "firm 1", "firm 2"]);
-            assert_eq!(
-                (service.stock.len(), service.stock[0].kind.protocol().name()),
-                (1, "three")
-            );
-            assert_eq!(service.stock[0].least, 32_000);
+            // Three parties take nothing from stock.
+            assert!(service.stock.is_empty());
             let again = Founding::load(&folder(party))
                 .map(drop)
                 .expect_err("complete")

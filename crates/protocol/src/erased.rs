@@ -30,6 +30,8 @@ pub trait AnyProtocol: Debug + Send + Sync + Any {
     fn set(&mut self, name: &str, value: Setting<'_>) -> std::result::Result<(), String>;
     /// As [`Protocol::variety`].
     fn variety(&self) -> String;
+    /// As [`Protocol::rivals`].
+    fn rivals(&self) -> Vec<(&'static str, Box<dyn AnyProtocol>)>;
     /// As [`Protocol::topology`].
     fn topology(&self) -> Topology;
     /// As [`Protocol::security`].
@@ -48,6 +50,8 @@ pub trait AnyProtocol: Debug + Send + Sync + Any {
         demand: &Demand<'_>,
         stocked: &Demand<'_>,
     ) -> std::result::Result<Box<dyn AnyPrepared>, String>;
+    /// As [`Protocol::item`].
+    fn item(&self) -> std::result::Result<&'static str, String>;
     /// As [`Protocol::order_stock`].
     fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> std::result::Result<AnyOrder, String>;
 }
@@ -158,6 +162,15 @@ impl<P: Protocol> AnyProtocol for P {
     ) -> std::result::Result<Box<dyn AnyPrepared>, String> {
         let prepared = Protocol::prepare_stored(self, demand, stocked)?;
         Ok(Box::new((self.clone(), prepared)))
+    }
+
+    fn rivals(&self) -> Vec<(&'static str, Box<dyn AnyProtocol>)> {
+        let boxed = |(what, rival): (_, P)| (what, Box::new(rival) as Box<dyn AnyProtocol>);
+        Protocol::rivals(self).into_iter().map(boxed).collect()
+    }
+
+    fn item(&self) -> std::result::Result<&'static str, String> {
+        Protocol::item(self)
     }
 
     fn order_stock(&self, demand: &Demand<'_>, amount: Amount) -> std::result::Result<AnyOrder, String> {

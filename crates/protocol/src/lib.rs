@@ -77,6 +77,11 @@ pub trait Protocol:
     /// In a few words for people, what sets it apart from others of its name.
     fn variety(&self) -> String;
 
+    /// Other settings that people would compare with these, and what they are in a word or two.
+    fn rivals(&self) -> Vec<(&'static str, Self)> {
+        Vec::new()
+    }
+
     /// Finds the cheapest parameters for `demand`.
     ///
     /// # Errors
@@ -127,10 +132,18 @@ pub trait Protocol:
         source: MaterialSource<'_>,
     ) -> Result<Self::Engine>;
 
+    /// [`Protocol::ITEM`], if sessions with these settings take anything from stock.
+    ///
+    /// # Errors
+    /// Why they do not.
+    fn item(&self) -> std::result::Result<&'static str, String> {
+        Self::ITEM.ok_or_else(|| format!("protocol \"{}\" has no stock", Self::NAME))
+    }
+
     /// The material that `amount` comes to, for a job that does what `demand` says.
     ///
     /// # Errors
-    /// Why there is none, or cannot be.
+    /// Why it cannot be made.
     fn order_stock(
         &self,
         demand: &Demand<'_>,

@@ -161,9 +161,10 @@ impl ThreeEngine {
         most_lanes(plan)
     }
 
-    /// The number of lanes that a worker evaluates `plan` on together, with a message for each layer of ANDs, if there are enough for all workers.
+    /// The number of lanes that a worker evaluates `plan` on together, in two waves with a message each for each layer of ANDs, if there are enough for all
+    /// workers.
     pub fn wave_lanes(plan: &Plan) -> usize {
-        most_lanes(plan) * groups_of_a_wave(plan)
+        2 * most_lanes(plan) * groups_of_a_wave(plan)
     }
 
     /// How many messages sending runs ahead of receiving (see [`Lag`](crate::Lag)).
@@ -177,11 +178,11 @@ impl ThreeEngine {
     }
 
     /// Verifies everything that was computed and moved so far.
-    fn verify(&mut self) -> Result<()> {
+    fn verify(&mut self) -> Result<Settled> {
         verify(&mut self.workers)?;
         let Evaluator { ring, keys, .. } = &mut self.workers[0].evaluator;
         self.rounds += self.shuffler.check(ring, keys)?;
-        Ok(())
+        Ok(Settled(()))
     }
 
     /// Waits until all triples that were asked for by [`Engine::prepare`] are in stock: the end of the offline phase.
@@ -195,6 +196,9 @@ impl ThreeEngine {
         })
     }
 }
+
+/// All that all workers have computed and moved so far is right: it may be opened or kept.
+pub(crate) struct Settled(());
 
 fn check_batch(method: &Method) -> Result<()> {
     match method.n() {
@@ -377,17 +381,17 @@ impl Engine for ThreeEngine {
     }
 
     fn reveal(&mut self, wires: &ThreeWires, to: Parties) -> Result<Option<BitMatrix>> {
-        self.call("verify", Self::verify)?;
+        let settled = self.call("verify", Self::verify)?;
         self.call("reveal", |this| {
             let ring = &mut this.workers[0].evaluator.ring;
             this.rounds += 1;
-            output::open(this.me, wires, (wires.wires(), wires.lanes()), to, ring)
+            output::open(settled, this.me, wires, to, ring)
         })
     }
 
     fn keep(&mut self, wires: &ThreeWires) -> Result<BitMatrix> {
-        self.call("verify", Self::verify)?;
-        self.call("keep", |_| kept::keep(wires))
+        let settled = self.call("verify", Self::verify)?;
+        self.call("keep", |_| kept::keep(settled, wires))
     }
 
     fn take(&mut self, wires: usize, share: &BitMatrix) -> Result<ThreeWires> {

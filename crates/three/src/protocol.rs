@@ -1,5 +1,8 @@
 //! The protocol to those who choose it by name: its settings, and how a session with them starts.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use cenote_circuit::Plan;
@@ -11,6 +14,7 @@ use cenote_session::{Check, Connections, Demand, Moves, Result, Run, Terms, Topo
 use cenote_store::Stored;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::online::evaluator::largest_layer;
 use crate::online::shuffle::MOST_PENDING;
 use crate::settings::{Method, Verification, worker_bytes};
 use crate::store::{MAX_BATCHES, OfflineReport, Store, StoredEpoch, fill, settings};
@@ -21,8 +25,8 @@ use crate::{Config, Lag, Links, ThreeEngine, ViewCheck, batches_needed, checks};
 /// Settings of the three-party protocol, the same at all parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Three {
-    /// How AND gates are verified: by proofs, or with triples in one of four ways; if nothing is said, with triples on demand, except for jobs that are so small that less is
-    /// sent for the baseline.
+    /// How AND gates are verified: by proofs, or with triples in one of four ways. If nothing is said: by proofs; where more security is asked for than they
+    /// have, with triples on demand, or of the baseline if a job is so small that less is sent for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Verification>,
     /// By what two parties compare what each has sent and received: a MAC or a hash.
@@ -35,7 +39,7 @@ pub struct Three {
 }
 
 impl Default for Three {
-    /// Any variant, `mac`, 40, one worker.
+    /// The usual variant, `mac`, 40, one worker.
     fn default() -> Self {
         Three {
             variant: None,
@@ -53,6 +57,14 @@ impl Three {
     /// The names there are.
     pub fn variant(name: &str) -> std::result::Result<Verification, String> {
         name.parse()
+    }
+
+    /// Whether AND gates are verified by proofs.
+    pub fn proves(&self) -> bool {
+        match self.variant {
+            None => self.security <= Proofs::MOST_SECURITY,
+            Some(variant) => variant == Verification::Proofs,
+        }
     }
 
     /// Blocks of AND gates: a level of a circuit fills whole words, words are packed into blocks. The engine may take a few
@@ -206,12 +218,29 @@ impl Protocol for Three {
     }
 
     fn variety(&self) -> String {
-        let variant = self.variant.map_or("any variant", Verification::name);
-        format!("{variant}, views by {}", self.view_check)
+        match self.variant {
+            _ if self.proves() => "proofs".into(),
+            Some(variant) => format!("{variant}, views by {}", self.view_check),
+            None => format!("triples, views by {}", self.view_check),
+        }
+    }
+
+    fn rivals(&self) -> Vec<(&'static str, Self)> {
+        let with = |variant: Verification| Three {
+            variant: Some(variant),
+            ..*self
+        };
+        if self.proves() {
+            vec![("triples", with(Variant::OnDemand.into()))]
+        } else if self.security <= Proofs::MOST_SECURITY {
+            vec![("proofs", with(Verification::Proofs))]
+        } else {
+            Vec::new()
+        }
     }
 
     fn prepare(&self, demand: &Demand<'_>) -> std::result::Result<Method, String> {
-        if let Some(Verification::Proofs) = self.variant {
+        if self.proves() {
             let of_worker = Self::and_blocks(demand).div_ceil(self.workers.into());
             let proofs = Proofs::for_job(self.security, of_worker).map_err(|refusal| refusal.to_string())?;
             return Ok(proofs.into());
@@ -234,7 +263,14 @@ impl Protocol for Three {
             .unwrap_or(0)
             .max(demand.unknown_wires());
         let wires = of_run.saturating_add(demand.output_bits());
-        worker_bytes(method, 1, Lag::MOST)
+        let of_worker = match method {
+            Method::Triples(_) => worker_bytes(method, 1, Lag::MOST),
+            Method::Proofs(proofs) => {
+                let layers = demand.runs().iter().map(|run| largest_layer(run.plan, run.lanes));
+                proofs.memory_bytes_for(layers.max().unwrap_or(0))
+            }
+        };
+        of_worker
             .saturating_mul(self.workers.into())
             .saturating_add(wires / 4)
             .saturating_add(moving_bytes(demand.moves()))
@@ -291,17 +327,24 @@ impl Protocol for Three {
         }
     }
 
+    fn item(&self) -> std::result::Result<&'static str, String> {
+        if self.proves() {
+            return Err(
+                "protocol \"three\" takes nothing from stock: its parties prove their AND gates while a job runs. To make triples ahead, \
+                 choose a variant that uses them, such as variant = \"on-demand\""
+                    .into(),
+            );
+        }
+        Ok("epoch")
+    }
+
     /// Batches for the parameters of the job; they serve every job with the same.
     fn order_stock(
         &self,
         demand: &Demand<'_>,
         amount: Amount,
     ) -> std::result::Result<Order<Self::Material>, String> {
-        if let Some(Verification::Proofs) = self.variant {
-            return Err(
-                "with the variant proofs sessions take nothing from stock, so none need be made".into(),
-            );
-        }
+        Protocol::item(self)?;
         let parameters = self.triples(demand)?;
         let batches = match amount {
             Amount::Batches(batches) => batches,
@@ -417,64 +460,4 @@ where
     String::deserialize(deserializer)?
         .parse()
         .map_err(serde::de::Error::custom)
-}
-
-#[cfg(test)]
-mod tests {
-    use cenote_circuit::{BitOrder, Builder};
-
-    use super::*;
-
-    #[test]
-    fn small_jobs_have_the_baseline_and_others_are_done_on_demand() {
-        let mut b = Builder::new();
-        let x = b.input("x", 2, BitOrder::Lsb);
-        let and = b.and(x[0], x[1]);
-        b.output("y", &[and], BitOrder::Lsb);
-        let plan = Plan::new(&b.finish());
-        let three = Three::default();
-        let chosen = |three: Three, demand: Demand<'_>| three.triples(&demand).unwrap();
-        for lanes in [1, 512, 100_000, 1_000_000, 50_000_000, 1_000_000_000] {
-            let demand = || Demand::new().and_run(&plan, lanes, 1);
-            let blocks = Three::and_blocks(&demand());
-            let of = |variant: Variant| {
-                let variant = Some(variant.into());
-                chosen(Three { variant, ..three }, demand())
-            };
-            let (baseline, on_demand) = (of(Variant::Baseline), of(Variant::OnDemand));
-            let sent = |parameters: &Parameters| parameters.job_cost(blocks).blocks_sent;
-            let is_less = sent(&baseline) < sent(&on_demand);
-            assert_eq!(is_less, lanes <= 1_000_000, "{lanes}");
-            assert_eq!(
-                chosen(three, demand()),
-                if is_less { baseline } else { on_demand }
-            );
-        }
-        // One block: much less, and what is not known to be small is not taken to be.
-        let one = chosen(three, Demand::new().and_run(&plan, 1, 1));
-        assert!(one.job_cost(1).blocks_sent <= 300 && one.error().meets(40));
-        for unknown in [Demand::new(), Demand::new().and_gates(1)] {
-            assert_eq!(chosen(three, unknown).variant(), Variant::OnDemand);
-        }
-    }
-
-    /// Only sessions of many gates take much memory for triples. What cannot be had for less is had for more.
-    #[test]
-    fn few_gates_take_little_memory() {
-        let chosen = |three: Three, gates: u64| three.triples(&Demand::new().and_gates(gates)).unwrap();
-        let bytes = |parameters: &Parameters| parameters.memory_bytes(BLOCK_BITS as u32);
-        for gates in [1, 1_000_000, 1 << 30, 10_000_000_000] {
-            assert!(bytes(&chosen(Three::default(), gates)) < MEMORY, "{gates}");
-        }
-        let large = chosen(Three::default(), 100_000_000_000);
-        assert!(large.b() == 2 && bytes(&large) > 500_000_000);
-        for variant in Variant::ALL {
-            let three = Three {
-                variant: Some(variant.into()),
-                security: 128,
-                ..Three::default()
-            };
-            assert!(chosen(three, 1).error().meets(128), "{variant:?}");
-        }
-    }
 }

@@ -176,7 +176,7 @@ impl Method {
         match self {
             Self::Triples(parameters) => Shape::of(parameters).to_string(),
             Self::Proofs(proofs) => format!(
-                "proofs, version 1, weights of {} bits, batches of {} blocks",
+                "proofs, version 2, weights of {} bits, batches of {} blocks",
                 proofs.weight_bits(),
                 proofs.batch()
             ),
@@ -289,7 +289,7 @@ impl Config {
     /// What must be the same at all parties of a session with `workers` workers, besides its name.
     pub fn terms(&self, workers: usize) -> Terms {
         let mut terms = vec![
-            ("three".into(), "version 3".into()),
+            ("three".into(), "version 4".into()),
             ("variant".into(), self.method.verification().to_string()),
             ("parameters".into(), self.method.agreed()),
             ("view check".into(), self.view_check.to_string()),

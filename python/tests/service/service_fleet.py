@@ -20,6 +20,14 @@ import pytest
 
 NAMES = ("anna", "bert", "cleo")
 
+STOCK = """
+[[service.stock]]
+protocol = "three"
+variant = "on-demand"
+ands = "4M"
+least = "32K"
+"""
+
 
 def program(name: str) -> Path:
     """Find a program to test against; without it, the test is skipped."""
@@ -98,8 +106,11 @@ def _is_ready(fleet: Fleet) -> bool:
 
 
 def started(folder: Path) -> Fleet:
-    """Start a fleet in a new folder. The last party is then told to listen to other machines, which takes TLS."""
+    """Start a fleet in a new folder. All keep triples in stock, and the last party listens to other machines, which takes TLS."""
     _start(folder).stop()
+    for name in NAMES:
+        with (folder / name / "party.toml").open("a") as file_of_party:
+            file_of_party.write(STOCK)
     file = folder / NAMES[2] / "party.toml"
     file.write_text(file.read_text().replace('http = "127.0.0.1:', 'http = "0.0.0.0:'))
     return _start(folder)

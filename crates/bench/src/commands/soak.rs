@@ -70,6 +70,9 @@ fn minutes(text: &str) -> std::result::Result<Duration, String> {
 
 impl Command for Soak {
     fn run(&self, verbose: u8) -> Result<()> {
+        if self.stock.is_some() {
+            self.protocol.item()?;
+        }
         let stream = Stream {
             protocol: self.protocol.clone(),
             length: self.minutes.unwrap_or(self.hours),

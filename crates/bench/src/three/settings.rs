@@ -21,10 +21,14 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How gates are verified: on demand, if nothing else is said.
+    /// How gates are verified: as jobs have it that name no variant, if nothing else is said. A limit on memory is one for triples.
     #[must_use]
     pub fn variant(&self) -> Verification {
-        self.protocol.variant.unwrap_or(Variant::OnDemand.into())
+        let usual = match self.memory {
+            None if self.protocol.proves() => Verification::Proofs,
+            _ => Variant::OnDemand.into(),
+        };
+        self.protocol.variant.unwrap_or(usual)
     }
 
     /// How gates are verified, with the cheapest parameters that hold for ever, within the memory allowed.
@@ -34,6 +38,9 @@ impl Settings {
     pub fn method(&self) -> Result<Method> {
         match self.variant() {
             Verification::Triples(variant) => self.triples(variant).map(Method::Triples),
+            Verification::Proofs if self.memory.is_some() => Err(Error::Usage(
+                "the memory of proofs has no choice: leave --memory out, or choose a variant with triples, such as --variant on-demand".into(),
+            )),
             Verification::Proofs => {
                 let proofs = Proofs::new(self.protocol.security)?;
                 Ok(match self.n {

@@ -20,7 +20,7 @@ use super::Settings;
 use super::driver::{Driver, Instance, Load, too_many};
 use crate::measure::Measurement;
 use crate::usage::Stopwatch;
-use cenote::{Protocol, Result, process_bytes};
+use cenote::{Link, Protocol, Result, process_bytes};
 use cenote_session::{Connections, Topology};
 
 pub use super::steady_report::{SteadyReport, run_steady};
@@ -105,6 +105,8 @@ pub struct Steady {
     pub mode: Mode,
     /// How much.
     pub length: Length,
+    /// What joins the parties.
+    pub link: Link,
 }
 
 /// What one party has measured.
@@ -158,7 +160,7 @@ impl Measurement for Steady {
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<SteadyParty> {
-        let links = Links::of(me, connections);
+        let links = Links::of(me, self.link.shape(connections));
         let load = Load::open(&self.circuit)?;
         let method = self.settings.method()?;
         let workers = links.len() as u64;

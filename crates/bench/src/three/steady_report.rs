@@ -8,7 +8,7 @@ use super::ring::{RingBench, RingReport, run_ring};
 use super::steady::{Mode, Steady, SteadyParty};
 use crate::measure::{Place, no_report};
 use crate::usage::{Cpu, Machine, median};
-use cenote::{CircuitDescription, Error, Method, PARTIES, Result, Three, Transport, Verification};
+use cenote::{CircuitDescription, Error, Link, Method, PARTIES, Result, Three, Transport, Verification};
 
 /// What a section cost, all parties together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,8 @@ pub struct SteadyReport {
     pub settings: Three,
     /// How the parties were joined.
     pub transport: Transport,
+    /// What slowed the links between them.
+    pub link: Link,
     /// What was timed.
     pub mode: Mode,
     pub circuit: CircuitDescription,
@@ -84,7 +86,7 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
     let method = steady.settings.method()?;
     if steady.mode != Mode::Full && steady.settings.variant() == Verification::Proofs {
         return Err(Error::Usage(
-            "proofs have no offline phase: measure both at once, without --mode".into(),
+            "proofs have no offline phase: leave --mode out, or choose a variant with triples, such as --variant on-demand".into(),
         ));
     }
     let load = Load::open(&steady.circuit)?;
@@ -108,6 +110,7 @@ pub fn run_steady(steady: &Steady, ring: Option<&RingBench>, place: &mut Place<'
         protocol: "three".into(),
         settings: steady.settings.protocol,
         transport: place.transport(),
+        link: steady.link,
         mode: steady.mode,
         circuit: load.describe(&steady.circuit),
         parameters: serde_json::to_value(&method).expect("parameters are numbers and names"),

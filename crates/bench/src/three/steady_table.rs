@@ -3,7 +3,7 @@
 use super::steady::{Mode, SteadyReport};
 use cenote::tables::memory_row;
 use cenote::text::{Table, grouped, s};
-use cenote::{Protocol, Verification};
+use cenote::{Link, Protocol, Verification};
 
 impl SteadyReport {
     /// The report as a short table.
@@ -58,6 +58,9 @@ impl SteadyReport {
                 s(settings.workers),
             ),
         ]);
+        if self.link != Link::default() {
+            table.row(&[&"links", &self.link]);
+        }
         let parameters = match settings.variant {
             Some(Verification::Proofs) => format!(
                 "batches of {} gates, weights of {} bits",

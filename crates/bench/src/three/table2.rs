@@ -14,7 +14,7 @@ use super::ring::{RingBench, RingReport, run_ring};
 use super::steady::{Length, Mode, Steady, SteadyReport, run_steady};
 use crate::measure::Place;
 use crate::usage::{Machine, median};
-use cenote::{Error, Result, Three, Transport};
+use cenote::{Error, Link, Result, Three, Transport};
 
 /// Cores of the paper's three servers together.
 pub const PAPER_CORES: f64 = 60.0;
@@ -259,6 +259,7 @@ impl Table2 {
             },
             mode: row.mode,
             length: self.length,
+            link: Link::default(),
         }
     }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::runner::Outcome;
-use crate::{Executed, Job, Party, Transport};
+use crate::{Executed, Job, Party, Transport, Variant};
 
 #[test]
 fn every_protocol_survives_json_and_copies() {
@@ -33,19 +33,30 @@ fn the_usual_protocol_has_as_many_parties_as_asked_for() {
 
 #[test]
 fn protocols_without_stock_call_its_items_nothing() {
-    let (with, without): (Vec<Protocol>, Vec<Protocol>) =
-        Protocol::all().partition(|protocol| protocol.item().is_ok());
+    let with_triples = Three {
+        variant: Some(Variant::OnDemand.into()),
+        ..Three::default()
+    };
+    let all = std::iter::once(with_triples.into()).chain(Protocol::all());
+    let (with, without): (Vec<Protocol>, Vec<Protocol>) = all.partition(|protocol| protocol.item().is_ok());
     let mut words: Vec<&str> = with.iter().map(|protocol| protocol.item().unwrap()).collect();
     words.dedup();
     assert_eq!(items().collect::<Vec<_>>(), words);
     assert!(words.contains(&"epoch") && words.contains(&"lot"), "{words:?}");
-    assert!(without.iter().any(|protocol| protocol.name() == "example"));
-    for protocol in without {
-        let refused = protocol.item();
-        assert!(
-            matches!(&refused, Err(Error::Usage(what)) if what.ends_with("has no stock")),
-            "{refused:?}"
-        );
+    let names: Vec<_> = without.iter().map(Protocol::name).collect();
+    assert_eq!(names, ["three", "example"]);
+    for (protocol, why) in without.iter().zip(["takes nothing from stock", "has no stock"]) {
+        for refused in [
+            protocol.item().map(drop),
+            protocol
+                .order_stock(&Demand::new().and_gates(1), Amount::Runs(1))
+                .map(drop),
+        ] {
+            assert!(
+                matches!(&refused, Err(Error::Usage(what)) if what.contains(why)),
+                "{refused:?}"
+            );
+        }
     }
 }
 

@@ -144,11 +144,17 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Three, Variant};
 
     #[test]
     fn kinds_differ_by_settings_and_by_typical_job() {
-        for protocol in ["three", "lego", "jimu", "authenticated"] {
-            let kind = |job| StockKind::new(Protocol::named(protocol).expect("there"), job);
+        let three = Three {
+            variant: Some(Variant::OnDemand.into()),
+            ..Three::default()
+        };
+        let others = ["lego", "jimu", "authenticated"].map(|name| Protocol::named(name).expect("there"));
+        for protocol in std::iter::once(three.into()).chain(others) {
+            let kind = |job| StockKind::new(protocol.clone(), job);
             let (small, large) = (kind(1000).expect("a kind"), kind(1 << 20).expect("a kind"));
             assert_ne!(small.digest(), large.digest());
             assert_eq!(small.digest(), small.clone().digest());

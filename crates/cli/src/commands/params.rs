@@ -3,6 +3,7 @@
 mod lego;
 mod output;
 mod pool;
+mod proofs;
 mod three;
 mod triples;
 
@@ -13,7 +14,9 @@ use clap::Subcommand;
 /// One command per protocol, and the games behind them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Params {
-    /// The three-party protocol: batches, buckets, openings
+    /// The three-party protocol with proofs: batches, weights, error
+    Proofs(proofs::Proofs),
+    /// The three-party protocol with triples: batches, buckets, openings
     Three(three::Three),
     /// The two-party protocol with LEGO buckets
     Lego(lego::Lego),
@@ -29,6 +32,7 @@ pub(crate) enum Params {
 impl Command for Params {
     fn run(&self, verbose: u8) -> Result<()> {
         match self {
+            Params::Proofs(options) => proofs::run(options),
             Params::Three(options) => three::run(options),
             Params::Lego(options) => lego::run(options),
             Params::Pool(options) => pool::run(options),
@@ -39,6 +43,7 @@ impl Command for Params {
 
     fn json(&self) -> bool {
         match self {
+            Params::Proofs(options) => options.form.json,
             Params::Three(options) => options.output.form.json,
             Params::Lego(options) => options.output.form.json,
             Params::Pool(options) => options.output.form.json,

@@ -70,6 +70,38 @@ fn one_job_takes_its_settings() {
     assert!(text.contains("ANDs per second"), "{text}");
 }
 
+/// What is timed of proofs has whole batches too, and costs what is declared.
+#[test]
+fn sections_of_proofs_cost_what_is_declared() {
+    let report = bench(&[
+        "three",
+        "--json",
+        "--transport",
+        "memory",
+        "--n",
+        "16384",
+        "--batches",
+        "3",
+    ])
+    .json();
+    assert_eq!(
+        (&report["variant"], &report["mode"]),
+        (&"proofs".into(), &"full".into())
+    );
+    assert_eq!(report["parameters"]["gates_per_batch"], 16384 * 512, "{report}");
+    assert!(
+        number(&report, "batches") >= 3.0 && number(&report, "error_log2") <= -40.0,
+        "{report}"
+    );
+    let (declared, bits) = (
+        number(&report, "declared_bits_per_and"),
+        number(&report, "bits_per_and"),
+    );
+    assert!((1.0..1.04).contains(&declared), "{report}");
+    // Inputs and outputs add 384 bits to 6400 gates, and the last batch of a section is not full.
+    assert!((declared..declared + 0.1).contains(&bits), "{report}");
+}
+
 /// Bits per AND and counts of every variant in every mode, at a size where a batch is small.
 #[test]
 fn sections_use_whole_batches_and_cost_what_is_declared() {
@@ -188,6 +220,8 @@ fn circuits_larger_than_a_batch_are_measured() {
             "--json",
             "--transport",
             "memory",
+            "--variant",
+            "on-demand",
             "--mode",
             mode,
             "--n",
@@ -276,7 +310,7 @@ fn one_instance_takes_its_rounds() {
     ])
     .stdout;
     assert!(
-        text.contains("lib:add64") && text.contains("one instance, three, on-demand"),
+        text.contains("lib:add64") && text.contains("one instance, three, proofs"),
         "{text}"
     );
 }
@@ -417,10 +451,11 @@ fn benchmarks_refuse_what_does_not_go_together() {
     three(&["--one-job", "--mode", "online"]).failed(2, &["cannot be used with"]);
     three(&["--batches", "2", "--seconds", "5"]).failed(2, &["cannot be used with"]);
     three(&["--memory", "12 bananas"]).failed(2, &["512Mi"]);
+    let on_demand = |args: &[&str]| three(&[&["--variant", "on-demand"], args].concat());
     three(&["--memory", "1000"]).failed(2, &["triple storage <= 1000 bytes", "at least"]);
     three(&["--circuit", "/nowhere.txt"]).failed(5, &["/nowhere.txt"]);
     three(&["--circuit", "lib:add1"]).failed(2, &["no AND gates"]);
-    three(&["--n", "7"]).failed(2, &["no batches of 7 blocks"]);
+    on_demand(&["--n", "7"]).failed(2, &["no batches of 7 blocks"]);
     three(&[
         "--variant",
         "reshuffle",
@@ -432,6 +467,11 @@ fn benchmarks_refuse_what_does_not_go_together() {
         "1",
     ])
     .failed(2, &["a layer of this circuit"]);
+    let proofs = |args: &[&str]| three(&[&["--variant", "proofs"], args].concat());
+    proofs(&["--memory", "64Mi"]).failed(2, &["--variant on-demand"]);
+    proofs(&["--mode", "offline"]).failed(2, &["--variant on-demand"]);
+    proofs(&["--security", "121"]).failed(2, &["1 <= security <= 120"]);
+    three(&["--link", "lan", "--with-ring"]).failed(2, &["cannot be used with"]);
     three(&["latency", "--variant", "reshuffle"]).failed(2, &["spends a whole batch"]);
     three(&["latency", "--link-rtt", "99999"]).failed(2, &["from 0 to 10000"]);
     three(&["table2", "--repeat", "0"]).failed(2, &["--repeat"]);

@@ -143,9 +143,10 @@ const LONG: &str = "circuit = \"lib:mult64\"\nlanes = 100000";
 #[test]
 fn three_parties_keep_their_stock_when_the_disk_of_one_is_full() {
     let world = World::three();
-    let few = world.jobs(["circuit = \"lib:add16\"\nlanes = 2"; 3]);
-    let few = few.map(|job| kept(&job));
-    let many = world.jobs([LONG; 3]);
+    let with_triples = |header: &str| format!("variant = \"baseline\"\n{header}");
+    let few = with_triples("circuit = \"lib:add16\"\nlanes = 2");
+    let few = world.jobs([few.as_str(); 3]).map(|job| kept(&job));
+    let many = world.jobs([with_triples(LONG).as_str(); 3]);
     stock_is_made_on_a_full_disk(&world, few, many, 10_000);
 }
 

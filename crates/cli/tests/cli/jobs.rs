@@ -36,7 +36,7 @@ fn json_has_every_promised_field() {
                 report["protocol"].as_str(),
                 report["parameters"]["variant"].as_str()
             ),
-            (Some("three"), Some("baseline"))
+            (Some("three"), Some("proofs"))
         );
         assert_eq!(
             (report["view_check"].as_str(), report["security"].as_u64()),

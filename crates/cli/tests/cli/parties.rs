@@ -6,7 +6,7 @@ use crate::common::{cenote, finish, run, wait_until, write};
 use crate::world::{World, identity, paths};
 
 const HEADER: &str = "circuit = \"lib:add16\"\nlanes = 2";
-/// The same with a variant that a small job has only if it names it.
+/// The same with triples.
 const ON_DEMAND: &str = "variant = \"on-demand\"\ncircuit = \"lib:add16\"\nlanes = 2";
 
 #[test]
@@ -301,6 +301,17 @@ fn the_party_file_that_is_written_works_once_filled_in() {
 }
 
 #[test]
+fn parties_that_prove_their_gates_need_no_stock() {
+    let world = World::three();
+    world.add_stock();
+    let jobs = world.jobs([HEADER; 3]);
+    let ended = world.make_stock(&jobs, &[]).into_iter();
+    for ended in ended.chain(world.run(paths(&jobs), &["--online"])) {
+        ended.failed(2, &["takes nothing from stock", "variant = \"on-demand\""]);
+    }
+}
+
+#[test]
 fn stock_is_made_shown_used_and_used_up() {
     let world = World::three();
     let jobs = world.jobs([ON_DEMAND; 3]);
@@ -358,7 +369,7 @@ fn stock_is_made_shown_used_and_used_up() {
 fn only_some_parties_online_is_noticed() {
     let world = World::three();
     world.add_stock();
-    let jobs = world.jobs([HEADER; 3]);
+    let jobs = world.jobs([ON_DEMAND; 3]);
     for ended in world.make_stock(&jobs, &["--batches", "2"]) {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         assert!(ended.stdout.contains("batches         2"), "{}", ended.stdout);

@@ -202,7 +202,8 @@ fn a_party_that_waits_for_its_peers_ends_at_once() {
 fn stopping_the_making_of_stock_tells_the_peers() {
     let three = World::three();
     three.add_stock();
-    let jobs = three.jobs([LONG_THREE; 3]);
+    let with_triples = format!("variant = \"on-demand\"\n{LONG_THREE}");
+    let jobs = three.jobs([with_triples.as_str(); 3]);
     stop_each(
         &three,
         |party| three.start_stock(party, &jobs[party], &["-v", "--runs", "3"]),

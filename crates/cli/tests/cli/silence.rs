@@ -10,8 +10,11 @@ use crate::world::World;
 /// Long enough that no machine is done before a party is halted.
 const LONG: &str = "circuit = \"lib:mult64\"\nlanes = 1000000";
 
+/// The same with triples.
+const LONG_ON_DEMAND: &str = "variant = \"on-demand\"\ncircuit = \"lib:mult64\"\nlanes = 1000000";
+
 /// Of what stock is made for first, which takes longer than its use: 40 MB are sent then.
-const STOCKED: &str = "circuit = \"lib:mult64\"\nlanes = 80000";
+const STOCKED: &str = "variant = \"on-demand\"\ncircuit = \"lib:mult64\"\nlanes = 80000";
 
 /// Starts the parties, halts one once it has sent so many bytes, and sees whom the others name.
 ///
@@ -41,9 +44,16 @@ fn halt_one(world: &World<3>, start: impl Fn(usize) -> Child, victim: usize) {
 }
 
 #[test]
-fn a_halted_party_is_named_where_triples_are_made_on_demand() {
+fn a_halted_party_is_named_where_gates_are_proved() {
     let world = World::three();
     let jobs = world.jobs([LONG; 3]);
+    halt_one(&world, |party| world.start(party, &jobs[party], &[]), 1);
+}
+
+#[test]
+fn a_halted_party_is_named_where_triples_are_made_on_demand() {
+    let world = World::three();
+    let jobs = world.jobs([LONG_ON_DEMAND; 3]);
     halt_one(&world, |party| world.start(party, &jobs[party], &[]), 2);
 }
 
@@ -51,7 +61,7 @@ fn a_halted_party_is_named_where_triples_are_made_on_demand() {
 fn a_halted_party_is_named_where_stock_is_made() {
     let world = World::three();
     world.add_stock();
-    let jobs = world.jobs([LONG; 3]);
+    let jobs = world.jobs([LONG_ON_DEMAND; 3]);
     let make = |party: usize| world.start_stock(party, &jobs[party], &["--runs", "3"]);
     halt_one(&world, make, 0);
 }

@@ -71,6 +71,32 @@ fn three_reproduces_the_published_sets() {
 }
 
 #[test]
+fn proofs_answer_as_the_library_does() {
+    for (security, job) in [
+        (40, None),
+        (61, None),
+        (40, Some(1_000_000u64)),
+        (120, Some(1 << 30)),
+    ] {
+        let (found, of_job) = match job {
+            None => (three::Proofs::new(security).unwrap(), String::new()),
+            Some(gates) => (
+                three::Proofs::for_job(security, gates.div_ceil(512)).unwrap(),
+                format!(" --and-gates {gates}"),
+            ),
+        };
+        let answer = json(&format!("proofs --security {security}{of_job}"));
+        agrees(&answer, &value(found));
+        if let Some(gates) = job {
+            let bytes = found.job_bytes(gates.div_ceil(512), 1);
+            assert_eq!(answer["job"]["bytes_sent"], bytes);
+            assert!(answer["job"]["bits_per_and"].as_f64().unwrap() < 1.1);
+        }
+    }
+    assert!((json("proofs")["error_log2"].as_f64().unwrap() + 64.0).abs() < 1e-6);
+}
+
+#[test]
 fn three_stores_as_much_as_it_says() {
     for variant in three::Variant::ALL {
         let ended = run(&format!(

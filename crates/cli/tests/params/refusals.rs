@@ -71,6 +71,7 @@ fn refusals_name_every_condition_and_parameters_that_pass() {
     json(&format!("triples --pool-size {}", nearest(&failure, "n")));
 
     for (protocol, highest) in [
+        ("proofs", 120),
         ("three", 128),
         ("lego", 128),
         ("pool", 160),

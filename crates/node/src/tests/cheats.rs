@@ -4,7 +4,9 @@ use cenote_service::job::{State, StateName};
 use cenote_service::live::{AlarmKind, Live, Submission};
 
 use super::queries;
-use super::unsettled::{How, has_decided, is_alarmed, propose, spoil, spoil_by, wait_idle, wait_known};
+use super::unsettled::{
+    How, VERIFYING, has_decided, is_alarmed, propose, spoil, spoil_by, wait_idle, wait_known,
+};
 use super::world::{ALL, World, person, until};
 use crate::compiled::tests::bundle;
 
@@ -45,7 +47,7 @@ fn a_query_with_a_cheater_gives_no_answer_and_is_held_against_it() {
 #[test]
 fn what_breaks_off_among_three_does_not_stop_jobs_of_two_others() {
     let world = World::new(3, ALL);
-    let tries = spoil(&world, 0x30c, How::HangsUp);
+    let tries = spoil(&world, VERIFYING, How::HangsUp);
     for number in 0..3 {
         let id = propose(&world, &format!("try {number}"));
         world.wait_for(id, StateName::Failed);

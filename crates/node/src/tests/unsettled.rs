@@ -13,8 +13,8 @@ use crate::running_job::RunningJob;
 
 use super::world::{ALL, PATIENCE, World, person, until, with_data};
 
-/// "compare views of gates" of protocol three.
-const VIEWS: u16 = 0x30c;
+/// "verify a proof" of protocol three: who is about to send this knows whether it will be caught.
+pub(crate) const VERIFYING: u16 = 0x325;
 
 /// What a cheating party has done, a session each.
 #[derive(Clone, Default)]
@@ -135,7 +135,7 @@ pub(crate) fn wait_idle(world: &World) {
 #[test]
 fn a_peer_that_cheats_and_falls_silent_has_few_tries() {
     let mut world = World::new(3, ALL);
-    let tries = spoil(&world, VIEWS, How::HangsUp);
+    let tries = spoil(&world, VERIFYING, How::HangsUp);
     for number in 0..3 {
         let id = propose(&world, &format!("try {number}"));
         world.wait_for(id, StateName::Failed);
@@ -202,7 +202,7 @@ fn a_peer_that_cheats_in_what_programs_submit_here_has_few_tries() {
     let world = World::new(3, ALL);
     // Nobody but party 0 is in the way.
     (1..3).for_each(|party| make_patient(&world, party));
-    let tries = spoil(&world, VIEWS, How::HangsUp);
+    let tries = spoil(&world, VERIFYING, How::HangsUp);
     let submit = |key: &str| submit_approved(&world, 0, key, &[("x", "x")]);
     for number in 0..3 {
         world.wait_for(submit(&format!("try {number}")), StateName::Failed);
@@ -232,7 +232,7 @@ fn a_peer_that_cheats_in_what_programs_submit_here_has_few_tries() {
 fn what_rules_have_approved_does_not_begin_after_a_few_tries() {
     let world = World::with(3, ALL, |settings| settings.jobs = 1);
     make_patient(&world, 2);
-    let tries = spoil(&world, VIEWS, How::HangsUp);
+    let tries = spoil(&world, VERIFYING, How::HangsUp);
     let ids: Vec<JobId> = (0..8)
         .map(|number| propose(&world, &format!("try {number}")))
         .collect();
@@ -248,7 +248,7 @@ fn what_rules_have_approved_does_not_begin_after_a_few_tries() {
 #[test]
 fn who_was_caught_has_no_second_try() {
     let mut world = World::new(3, ALL);
-    let tries = spoil(&world, VIEWS, How::Flips(0));
+    let tries = spoil(&world, VERIFYING, How::Flips(0));
     let id = propose(&world, "caught");
     world.wait_for(id, StateName::Failed);
     wait_idle(&world);

@@ -156,8 +156,15 @@ impl World {
 
     pub(crate) fn submission(&self, circuit: &str, key: &str) -> Submission {
         let bundle = bundle(circuit, self.nodes.len() as u8);
+        // Three parties take nothing from stock unless their jobs say so.
+        let with_triples = self.nodes.len() == 3 && !self.settings(0).stock.targets.is_empty();
+        let variant = if with_triples {
+            "variant = \"on-demand\"\n"
+        } else {
+            ""
+        };
         Submission {
-            job: bundle.job,
+            job: format!("{variant}{}", bundle.job),
             files: bundle.files,
             within: None,
             idempotency_key: key.into(),

@@ -4,7 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::BLOCK_BITS;
-use crate::{LogProb, Refusal};
+use crate::{LogProb, Refusal, Setting};
 
 /// Blocks of gates in a full batch: 2^24 gates.
 const BATCH: u64 = 1 << 15;
@@ -15,8 +15,9 @@ const FEW: u64 = 1 << 10;
 /// How many variables the polynomials of a column have, at least and at most: a tile has two to that power rows.
 const VARIABLES: (u32, u32) = (3, 7);
 
-/// What the values of the first message may add to the one bit of a gate.
-const FIRST_MESSAGE: f64 = 0.04;
+/// What the values of the first message may add to the one bit of a gate. One more variable takes three times as many values, and leaves half as many elements
+/// to later steps.
+const FIRST_MESSAGE: f64 = 0.13;
 
 /// The most bits of security for which weights of 64 bits do.
 const NARROW: u32 = 60;
@@ -36,16 +37,25 @@ pub struct Proofs {
 }
 
 impl Proofs {
-    /// Batches that are proved side by side while another is filled: the messages of one are on their way while a party works on another.
-    pub const BATCHES_UNDER_WAY: usize = 3;
+    /// Batches that are proved or wait for it while another is filled.
+    pub const BATCHES_UNDER_WAY: usize = 2;
+
+    /// The most bits of security: with weights of 128 bits the error is about `2^-121.4`.
+    pub const MOST_SECURITY: u32 = 120;
 
     /// For an error of at most `2^-security`.
     ///
     /// # Errors
-    /// A security level outside 1 to 120: with weights of 128 bits the error is about `2^-122`.
+    /// A security level outside 1 to [`Proofs::MOST_SECURITY`].
     pub fn new(security: u32) -> Result<Self, Refusal> {
-        if !(1..=120).contains(&security) {
-            return Err(Refusal::new("proofs").because("1 <= security <= 120", security.to_string()));
+        if !(1..=Self::MOST_SECURITY).contains(&security) {
+            let nearest = security.clamp(1, Self::MOST_SECURITY);
+            return Err(Refusal::new("proofs")
+                .because(
+                    format!("1 <= security <= {}", Self::MOST_SECURITY),
+                    format!("security = {security}"),
+                )
+                .nearest(vec![Setting::new("security", nearest.into())]));
         }
         Ok(Self {
             weight_bits: if security <= NARROW { 64 } else { 128 },
@@ -76,7 +86,19 @@ impl Proofs {
         }
     }
 
-    /// Bits of a weight: 64 or 128.
+    #[doc(hidden)]
+    /// The same with weights of so few bits that a wrong product passes often, for tests that count how often.
+    ///
+    /// # Errors
+    /// If that is nothing, or more than 63.
+    pub fn with_weights(self, weight_bits: u32) -> Result<Self, Refusal> {
+        match weight_bits {
+            1..64 => Ok(Self { weight_bits, ..self }),
+            _ => Err(Refusal::new("proofs").because("1 <= bits of a weight <= 63", weight_bits.to_string())),
+        }
+    }
+
+    /// Bits of a weight: 64 or 128, except in tests.
     #[must_use]
     pub fn weight_bits(&self) -> u32 {
         self.weight_bits
@@ -184,12 +206,23 @@ impl Proofs {
     /// are proved, and of the one that is proved the elements of four vectors and copies of them.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        let logs = (1 + Self::BATCHES_UNDER_WAY as u64) * 6 * self.batch * u64::from(BLOCK_BITS) / 8;
-        let columns = self.most_tiles() * u64::from(BLOCK_BITS);
-        let elements = 8 * columns * ELEMENT;
+        self.memory_bytes_for(0)
+    }
+
+    /// The same if a layer has up to `layer` blocks: a larger one than a batch is proved as a whole.
+    #[must_use]
+    pub fn memory_bytes_for(&self, layer: u64) -> u64 {
+        let largest = Self {
+            batch: self.batch.max(layer),
+            ..*self
+        };
+        let log = largest.batch.saturating_mul(6 * u64::from(BLOCK_BITS) / 8);
+        let logs = log.saturating_mul(1 + Self::BATCHES_UNDER_WAY as u64);
+        let columns = largest.most_tiles().saturating_mul(u64::from(BLOCK_BITS));
+        let elements = columns.saturating_mul(8 * ELEMENT);
         // Sums of the first message, and rows' sums.
         let sums = (values(VARIABLES.1) + 5 * (1 << VARIABLES.1)) * 64;
-        logs + elements + sums
+        logs.saturating_add(elements).saturating_add(sums)
     }
 }
 
@@ -224,7 +257,11 @@ mod tests {
             (8 * proofs.job_bytes(blocks, 1)) as f64 / (blocks * 512) as f64
         };
         assert!(bits(24) < 1.02, "{}", bits(24));
-        assert!(bits(20) < 1.06, "{}", bits(20));
+        assert!(bits(20) < 1.10, "{}", bits(20));
+        // The first message grows with the gates, so it is never much.
+        for log_gates in 17..30 {
+            assert!(bits(log_gates) < 1.17, "2^{log_gates}: {}", bits(log_gates));
+        }
         assert!(proofs.bits_per_and() < 1.02);
         assert!(proofs.memory_bytes() < 80 << 20);
     }

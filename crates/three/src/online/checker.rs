@@ -42,6 +42,14 @@ impl Checker {
         }
     }
 
+    /// Says how many words of gates the log has by now.
+    pub(crate) fn filled(&mut self, words: usize) -> Result<()> {
+        match self {
+            Checker::Triples(..) => Ok(()),
+            Checker::Proofs(proving) => proving.filled(words),
+        }
+    }
+
     /// Has the gates of the log checked, and waits until all gates are.
     pub(crate) fn settle(&mut self, log: &mut GateLog, ring: &mut Ring, keys: &Keys) -> Result<u64> {
         match self {

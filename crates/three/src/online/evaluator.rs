@@ -1,5 +1,6 @@
 //! Evaluating circuits AND layer by AND layer (S&P 2017, Protocol A.2, step 2). All ANDs of a layer go in one message;
-//! free gates are local; every AND is logged for verification.
+//! free gates are local; every AND is logged for verification. Two waves of lanes take turns: while the products of one are on their way, those of the
+//! other are computed.
 
 use std::ops::Range;
 
@@ -26,10 +27,13 @@ const GROUP_WORDS: usize = 1 << 17;
 const GROUP_STRIDES: (usize, usize) = (8, 256);
 
 /// Words of an AND layer, on average, that are sent in one message if there are enough lanes, and the most groups for that.
-const WAVE: (usize, usize) = (1 << 13, 32);
+const WAVE: (usize, usize) = (1 << 13, 16);
 
-/// Words of any AND layer that are sent in one message, if it is not of one group: a whole log.
-const WIDEST: usize = 8 * LOG_BLOCKS as usize;
+/// Words of any AND layer that are sent in one message, if it is not of one group: half of a log of gates that triples check.
+const WIDEST: usize = 4 * LOG_BLOCKS as usize;
+
+/// Words of an AND layer, on average, from which on lanes for one wave are cut into two.
+const TWO_WAVES: usize = 1 << 11;
 
 /// Below this many lanes, rows that do not fill their words are packed densely: padding would cost more than packing.
 const PACK_BELOW: usize = 1024;
@@ -53,7 +57,13 @@ pub(crate) fn most_lanes(plan: &Plan) -> usize {
 
 /// Cuts a circuit's lanes into groups. Only the plan and the numbers of lanes and workers count, so all parties cut alike.
 pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
-    let fair = lanes.div_ceil(64 * workers);
+    let words = plan.and_count() * lanes.div_ceil(64 * workers);
+    let waves = if words >= TWO_WAVES * plan.levels().len() {
+        2
+    } else {
+        1
+    };
+    let fair = lanes.div_ceil(64 * workers * waves);
     let each = (64 * stride(fair)).min(most_lanes(plan));
     (0..lanes)
         .step_by(each)
@@ -68,10 +78,30 @@ pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
 pub(crate) fn groups_of_a_wave(plan: &Plan) -> usize {
     let (words, most) = WAVE;
     let (group, levels) = (most_lanes(plan) / 64, plan.levels());
-    let widest = levels.iter().map(|level| level.ands.len()).max().unwrap_or(0);
-    let fit = (WIDEST / group).checked_div(widest).unwrap_or(1);
+    let fit = (WIDEST / group).checked_div(plan.max_level_ands()).unwrap_or(1);
     let due = (words * levels.len()).checked_div(plan.and_count() * group);
     due.unwrap_or(1).min(fit).clamp(1, most)
+}
+
+/// Groups that are evaluated side by side, as a range for each of two waves.
+fn waves(plan: &Plan, groups: &[Group]) -> Vec<[Range<usize>; 2]> {
+    let each = groups_of_a_wave(plan);
+    let is_long = |group: &Group| layer_words(plan.max_level_ands(), group.lanes) > WIDEST;
+    if groups.iter().any(is_long) {
+        // One message takes the line long enough, and two of this size may be more than a peer takes in before it reads.
+        return (0..groups.len())
+            .map(|first| [first..first + 1, first + 1..first + 1])
+            .collect();
+    }
+    let pairs = (0..groups.len()).step_by(2 * each).map(|first| {
+        let count = (groups.len() - first).min(2 * each);
+        let lanes: usize = groups[first..first + count].iter().map(|group| group.lanes).sum();
+        let words = plan.and_count() * lanes.div_ceil(64);
+        let cut = count > each || words >= TWO_WAVES * plan.levels().len();
+        let middle = first + if cut { count.div_ceil(2) } else { count };
+        [first..middle, middle..first + count]
+    });
+    pairs.collect()
 }
 
 /// 64-bit words of a layer with `ands` gates in this many lanes.
@@ -81,6 +111,13 @@ fn layer_words(ands: usize, lanes: usize) -> usize {
     } else {
         ands * lanes.div_ceil(64)
     }
+}
+
+/// Blocks of the largest AND layer of `plan` that is evaluated and logged as a whole, on so many lanes.
+pub(crate) fn largest_layer(plan: &Plan, lanes: usize) -> u64 {
+    let of_wave = layer_words(plan.max_level_ands(), lanes).min(WIDEST);
+    let of_group = layer_words(plan.max_level_ands(), lanes.min(most_lanes(plan)));
+    of_wave.max(of_group).div_ceil(8) as u64
 }
 
 fn packs(lanes: usize) -> bool {
@@ -104,12 +141,14 @@ pub(crate) fn planned_layers<'a>(
     groups: impl Iterator<Item = &'a Group> + 'a,
 ) -> impl Iterator<Item = usize> + 'a {
     let groups: Vec<Group> = groups.copied().collect();
-    let waves: Vec<Vec<Group>> = groups.chunks(groups_of_a_wave(plan)).map(<[_]>::to_vec).collect();
-    waves.into_iter().flat_map(|wave| {
-        plan.levels().iter().map(move |level| {
-            wave.iter()
-                .map(|group| layer_words(level.ands.len(), group.lanes))
-                .sum()
+    waves(plan, &groups).into_iter().flat_map(move |both| {
+        let both = both.map(|wave| groups[wave].to_vec());
+        plan.levels().iter().flat_map(move |level| {
+            both.each_ref().map(|wave| {
+                wave.iter()
+                    .map(|group| layer_words(level.ands.len(), group.lanes))
+                    .sum()
+            })
         })
     })
 }
@@ -148,9 +187,10 @@ pub(crate) struct Evaluator {
     pub(crate) keys: Keys,
     pub(crate) log: GateLog,
     zeros: Counter,
-    /// Of each group of a wave, both components of the live wires.
+    /// Of each group of both waves, both components of the live wires.
     slots: Vec<[SecretBlocks; 2]>,
-    summands: SecretBlocks,
+    /// Of each wave what hides its products.
+    summands: [SecretBlocks; 2],
     pub(crate) rounds: u64,
 }
 
@@ -163,7 +203,7 @@ impl Evaluator {
             log,
             zeros: Counter::new(Purpose::GateZero, worker),
             slots: Vec::new(),
-            summands: SecretBlocks::default(),
+            summands: Default::default(),
             rounds: 0,
         }
     }
@@ -176,57 +216,61 @@ impl Evaluator {
         mut outputs: Vec<Outputs<'_>>,
         checker: &mut Checker,
     ) -> Result<()> {
-        for wave in outputs.chunks_mut(groups_of_a_wave(plan)) {
-            let groups: Vec<Group> = wave.iter().map(|outputs| outputs.group).collect();
-            self.run_wave(plan, inputs, &groups, checker)?;
-            for (outputs, slots) in wave.iter_mut().zip(&self.slots) {
+        let groups: Vec<Group> = outputs.iter().map(|outputs| outputs.group).collect();
+        for [first, second] in waves(plan, &groups) {
+            let both = first.start..second.end;
+            if self.slots.len() < both.len() {
+                self.slots.resize_with(both.len(), Default::default);
+            }
+            for (group, slots) in groups[both.clone()].iter().zip(&mut self.slots) {
+                load(plan, inputs, *group, slots);
+            }
+            let wave = |number, range: Range<usize>| Wave {
+                number,
+                groups: &groups[range.clone()],
+                slots: range.start - both.start..range.end - both.start,
+                sent: None,
+            };
+            self.run_waves(plan, [wave(0, first), wave(1, second)], checker)?;
+            for (outputs, slots) in outputs[both].iter_mut().zip(&self.slots) {
                 outputs.fill(plan, slots);
             }
         }
         Ok(())
     }
 
-    fn run_wave(
-        &mut self,
-        plan: &Plan,
-        inputs: &[Piece<'_, ThreeWires>],
-        groups: &[Group],
-        checker: &mut Checker,
-    ) -> Result<()> {
-        if self.slots.len() < groups.len() {
-            self.slots.resize_with(groups.len(), Default::default);
-        }
-        for (group, slots) in groups.iter().zip(&mut self.slots) {
-            load(plan, inputs, *group, slots);
-        }
+    fn run_waves(&mut self, plan: &Plan, waves: [Wave<'_>; 2], checker: &mut Checker) -> Result<()> {
+        let [mut one, mut other] = waves;
         for level in plan.levels() {
-            self.run_level(plan, level, groups, checker)?;
+            // The order of the log, and of messages, is all parties': it depends on public sizes only.
+            for _ in 0..2 {
+                self.receive(plan, &mut one, checker)?;
+                let words = one.layer_words(level);
+                if words > 0 && self.log.is_full_for(words) {
+                    self.receive(plan, &mut other, checker)?;
+                    let Self { log, ring, keys, .. } = self;
+                    self.rounds += checker.check_log(log, ring, keys)?;
+                }
+                checker.filled(self.log.words())?;
+                self.send(plan, level, &mut one, checker)?;
+                std::mem::swap(&mut one, &mut other);
+            }
+            self.rounds += u64::from(!level.ands.is_empty());
         }
-        Ok(())
+        self.receive(plan, &mut one, checker)?;
+        self.receive(plan, &mut other, checker)
     }
 
-    /// One level: its free gates, and then its ANDs, in one message.
-    fn run_level(
-        &mut self,
-        plan: &Plan,
-        level: &Level,
-        groups: &[Group],
-        checker: &mut Checker,
-    ) -> Result<()> {
+    /// One level of a wave: its free gates, and then this party's part of its ANDs, in one message.
+    fn send(&mut self, plan: &Plan, level: &Level, wave: &mut Wave<'_>, checker: &Checker) -> Result<()> {
         let holder = constant_holder(self.me);
         let local = &plan.local_ops()[level.local.clone()];
         let ands = &plan.and_ops()[level.ands.clone()];
-        let words = groups
-            .iter()
-            .map(|group| layer_words(ands.len(), group.lanes))
-            .sum();
-        if words > 0 && self.log.is_full_for(words) {
-            let Self { log, ring, keys, .. } = self;
-            self.rounds += checker.check_log(log, ring, keys)?;
-        }
+        let words = wave.layer_words(level);
+        let start = self.log.words();
         let Segment { x, y, z } = self.log.extend(words);
-        let parts = parts(groups, ands.len());
-        for ((group, slots), part) in groups.iter().zip(&mut self.slots).zip(&parts) {
+        let slots = &mut self.slots[wave.slots.clone()];
+        for ((group, slots), part) in wave.groups.iter().zip(slots).zip(parts(wave.groups, ands.len())) {
             for (component, (slots, holds)) in slots.iter_mut().zip(holder).enumerate() {
                 let slots = as_words_mut(slots);
                 kernels::run_local_ops(slots, group.stride(), local, holds);
@@ -235,15 +279,15 @@ impl Evaluator {
                 gather(slots, b, group.lanes, &mut y[component][part.clone()]);
             }
         }
-        if ands.is_empty() {
+        if words == 0 {
             return Ok(());
         }
-        let [ours, theirs] = z;
+        let [ours, _] = z;
         let blocks = words.div_ceil(8);
         let at = self.zeros.take(blocks);
-        self.summands
-            .resize(if checker.proves() { 2 * blocks } else { blocks });
-        let (first, second) = self.summands.split_at_mut(blocks);
+        let summands = &mut self.summands[wave.number];
+        summands.resize(if checker.proves() { 2 * blocks } else { blocks });
+        let (first, second) = summands.split_at_mut(blocks);
         if checker.proves() {
             self.keys.random(at, [&mut *first, second]);
             ours.copy_from_slice(&as_words(first)[..words]);
@@ -256,9 +300,21 @@ impl Evaluator {
         kernels::multiply_into(x[0], x[1], y[0], y[1], ours);
         self.ring.previous.send(steps::MULTIPLY_GATE, as_bytes(ours))?;
         self.ring.previous.flush()?;
+        wave.sent = Some((level.ands.clone(), start..start + words));
+        Ok(())
+    }
+
+    /// Receives what is missing of the ANDs of a wave that were sent last, if it has not.
+    fn receive(&mut self, plan: &Plan, wave: &mut Wave<'_>, checker: &Checker) -> Result<()> {
+        let Some((ands, range)) = wave.sent.take() else {
+            return Ok(());
+        };
+        let ands = &plan.and_ops()[ands];
+        let words = range.len();
+        let [ours, theirs] = self.log.products(range);
         self.ring.next.recv(steps::MULTIPLY_GATE, as_bytes_mut(theirs))?;
-        self.rounds += 1;
-        for ((group, slots), part) in groups.iter().zip(&mut self.slots).zip(parts) {
+        let slots = &mut self.slots[wave.slots.clone()];
+        for ((group, slots), part) in wave.groups.iter().zip(slots).zip(parts(wave.groups, ands.len())) {
             for (slots, products) in slots.iter_mut().zip([&*ours, &*theirs]) {
                 let dst = ands.iter().map(|and| and.dst);
                 scatter(as_words_mut(slots), dst, group.lanes, &products[part.clone()]);
@@ -266,7 +322,7 @@ impl Evaluator {
         }
         if checker.proves() {
             // What proofs need of a product: `r_i`, and `z_{i+1} ⊕ r_{i+1}`.
-            let (first, second) = self.summands.split_at(blocks);
+            let (first, second) = self.summands[wave.number].split_at(words.div_ceil(8));
             ours.copy_from_slice(&as_words(first)[..words]);
             kernels::xor_words_into(theirs, &as_words(second)[..words]);
         }
@@ -283,7 +339,25 @@ impl Evaluator {
     pub(crate) fn wipe(&mut self) {
         self.log.wipe();
         self.slots.iter_mut().flatten().for_each(SecretBlocks::wipe);
-        self.summands.wipe();
+        self.summands.iter_mut().for_each(SecretBlocks::wipe);
+    }
+}
+
+/// Groups whose ANDs of a layer go in one message.
+struct Wave<'a> {
+    /// Which of the two it is.
+    number: usize,
+    groups: &'a [Group],
+    /// Where their live wires are.
+    slots: Range<usize>,
+    /// The ANDs of the plan that were sent and not received, and where the log has them.
+    sent: Option<(Range<usize>, Range<usize>)>,
+}
+
+impl Wave<'_> {
+    fn layer_words(&self, level: &Level) -> usize {
+        let words = |group: &Group| layer_words(level.ands.len(), group.lanes);
+        self.groups.iter().map(words).sum()
     }
 }
 

@@ -66,6 +66,11 @@ impl GateLog {
         }
     }
 
+    /// Both components of the results in these words.
+    pub(crate) fn products(&mut self, words: Range<usize>) -> [&mut [u64]; 2] {
+        segment_of(&mut self.z, words, self.limit)
+    }
+
     /// Completes the last `unit` blocks with good gates, whose operands and results are all zero; gives the number of
     /// blocks.
     pub(crate) fn pad(&mut self, unit: usize) -> usize {

@@ -3,25 +3,25 @@
 
 use cenote_net::PartyId;
 use cenote_primitives::{BitMatrix, as_bytes, as_bytes_mut};
-use cenote_session::{Error, Parties, Result, room};
+use cenote_session::{Error, Parties, Result, WireVector, room};
 use sha2::{Digest, Sha256};
 
 use crate::checks;
+use crate::engine::Settled;
 use crate::online::input::{pack_rows, packed_words, unpack_rows};
 use crate::ring::Ring;
 use crate::steps;
 use crate::wires::{ThreeWires, WIRES};
 
-/// Opens `wires` to the parties in `to`. Whatever they depend on must have been verified: only the engine's `reveal`
-/// calls this, right after verification.
+/// Opens `wires` to the parties in `to`, once whatever they depend on has been verified.
 pub(crate) fn open(
+    _settled: Settled,
     me: PartyId,
     wires: &ThreeWires,
-    shape: (usize, usize),
     to: Parties,
     ring: &mut Ring,
 ) -> Result<Option<BitMatrix>> {
-    let (rows, lanes) = shape;
+    let (rows, lanes) = (wires.wires(), wires.lanes());
     if to.contains(ring.previous.peer()) {
         ring.previous
             .send(steps::OUTPUT, as_bytes(&pack_rows(&wires.components[1], lanes)?))?;

@@ -1,5 +1,6 @@
 //! Hand-over of full logs of gates to a prover's thread, which proves them while the evaluator fills another.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use cenote_net::{AbortReason, Closer, Threads};
 use cenote_params::three::Proofs;
 use cenote_session::Result;
 
-use super::prover::{Prover, ROUNDS};
+use super::prover::{ADVANCES, Prover, ROUNDS};
 use crate::background::{Beside, Within};
 use crate::last_word::LastWord;
 use crate::online::gate_log::GateLog;
@@ -25,15 +26,26 @@ pub(crate) struct Proving {
     proved: Receiver<GateLog>,
     /// Empty logs: as many as [`BATCHES`], less those that are under way.
     spares: Vec<GateLog>,
+    /// Of each batch under way, the oldest first, how often the prover is yet to be told to go on with it.
+    due: VecDeque<u8>,
+    /// Words of the evaluator's log at which it is told so next, and how many more those after have.
+    next: usize,
+    stretch: usize,
 }
 
 /// Batches that are under way at most.
 const BATCHES: usize = Proofs::BATCHES_UNDER_WAY;
 
-/// What a prover is to do. All parties say the same, in the same order.
+/// How often a prover is told to go on while a log is filled: so often that a batch is proved before the next one's log is full, and so rarely that what the
+/// others say has come by then.
+const STRETCHES: usize = 4;
+
+/// What a prover is to do. All parties say the same, in the same order: when depends only on how many gates they have evaluated.
 enum Order {
-    /// Begin with a batch.
+    /// Begin with a batch, and go on with those under way.
     Begin(GateLog),
+    /// Go on with the batches under way.
+    Advance,
     /// Bring all batches to their end.
     Settle,
 }
@@ -46,8 +58,10 @@ impl Proving {
         last_word: LastWord,
         log: impl Fn() -> GateLog,
     ) -> Result<Self> {
+        let stretch = prover.batch_words().div_ceil(STRETCHES);
         let interrupters = prover.ring.interrupters();
-        let (orders, to_do) = sync_channel(BATCHES + 1);
+        // Room for all that can be ordered without a log being given back: so many batches with what they are due, and `Settle`.
+        let (orders, to_do) = sync_channel(BATCHES * (1 + usize::from(ADVANCES)) + 1);
         let (done, proved) = channel();
         let work = move |within| run(prover, &within, &to_do, &done);
         Ok(Self {
@@ -62,19 +76,53 @@ impl Proving {
             orders: Some(orders),
             proved,
             spares: (0..BATCHES).map(|_| log()).collect(),
+            due: VecDeque::new(),
+            next: stretch,
+            stretch,
         })
     }
 
     /// Has the gates of a full log proved, and gives an empty one in its place. Waits for an earlier batch if too many are under way; their
     /// deadlines bound the wait.
     pub(crate) fn hand_over(&mut self, log: &mut GateLog) -> Result<()> {
+        while self.due.len() >= BATCHES {
+            self.advance()?;
+        }
         if self.spares.is_empty() {
             self.wait()?;
         }
         let Some(empty) = self.spares.pop() else {
             return Err(self.thread.ended());
         };
-        self.order(Order::Begin(std::mem::replace(log, empty)))
+        self.next = self.stretch;
+        self.order(Order::Begin(std::mem::replace(log, empty)))?;
+        self.count_down();
+        self.due.push_back(ADVANCES);
+        Ok(())
+    }
+
+    /// Has the prover go on with what is under way, if so many words are in the evaluator's log that it is time.
+    pub(crate) fn filled(&mut self, words: usize) -> Result<()> {
+        while words >= self.next {
+            self.next += self.stretch;
+            if !self.due.is_empty() {
+                self.advance()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.order(Order::Advance)?;
+        self.count_down();
+        Ok(())
+    }
+
+    fn count_down(&mut self) {
+        self.due.iter_mut().for_each(|left| *left -= 1);
+        while self.due.front() == Some(&0) {
+            self.due.pop_front();
+        }
     }
 
     fn order(&self, order: Order) -> Result<()> {
@@ -93,6 +141,7 @@ impl Proving {
             return Ok(0);
         }
         self.order(Order::Settle)?;
+        self.due.clear();
         while self.is_busy() {
             self.wait()?;
         }
@@ -148,6 +197,7 @@ fn follow(prover: &mut Prover, order: Order, done: &Sender<GateLog>) -> Result<(
     };
     match order {
         Order::Begin(log) => give_back(prover.advance(Some(log))?),
+        Order::Advance => give_back(prover.advance(None)?),
         Order::Settle => {
             while prover.is_busy() {
                 give_back(prover.advance(None)?);

@@ -21,7 +21,7 @@
 //! ([`checks::PROOF_OPERANDS`](crate::checks::PROOF_OPERANDS)): with another challenge, or other operands than an honest prover's, what is opened would tell
 //! secrets. Operands differ between honest parties if their programs do, so this check says what the word on programs would.
 //!
-//! **Error.** Something wrong passes with `2^-64` for weights of 64 bits and `2^-122` for 128, whatever the number of gates, batches and workers: the
+//! **Error.** Something wrong passes with `2^-64` for weights of 64 bits and `2^-121` for 128, whatever the number of gates, batches and workers: the
 //! first batch with something wrong passes or ends the session, and nothing is opened before all batches of all workers have passed. Challenges are
 //! hashes: each try of an attacker who grinds them wins with `14 / 2^128` at most.
 

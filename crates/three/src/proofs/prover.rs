@@ -1,7 +1,7 @@
 //! A party's part in the proofs of one worker's batches: prover, and verifier of the two others.
 //!
-//! Batches are proved side by side, so that no party waits long for messages: while one is begun, the messages of the one before and of the one before that
-//! are on their way. Which messages follow one another depends only on what all parties do alike: hand over a log, or have all settled.
+//! A batch is proved in steps, so that no party waits long for messages: between two steps they are on their way. Which messages follow one another depends
+//! only on what all parties do alike, by the number of gates that they have evaluated: hand over a log, have the prover go on, have all settled.
 
 use cenote_net::PartyId;
 use cenote_params::three::Proofs;
@@ -23,6 +23,10 @@ use crate::{coin, steps};
 
 /// Messages to and fro that a batch takes.
 pub(super) const ROUNDS: u64 = 5;
+
+/// How often [`Prover::advance`] goes on with a batch that it has begun until all of it is proved: once from [`Prover::begun`], once from
+/// [`Prover::told`].
+pub(super) const ADVANCES: u8 = 2;
 
 /// Proves batches, one after the other.
 pub(crate) struct Prover {
@@ -151,6 +155,11 @@ impl Prover {
             log.clear();
             log
         }))
+    }
+
+    /// Words of the log of a full batch.
+    pub(super) fn batch_words(&self) -> usize {
+        8 * usize::try_from(self.parameters.batch()).expect("parameters fit this machine's memory")
     }
 
     /// Whether batches are under way.

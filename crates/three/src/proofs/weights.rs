@@ -1,7 +1,7 @@
 //! The random weights of a batch's gates.
 
 use cenote_primitives::sumcheck::{GridSums, QUARTER, RowSums, TileMut, add_grid, add_rows, weigh};
-use cenote_primitives::{Block, Block512, Position, Prg, SecretBlocks, as_quarters_mut, gf128};
+use cenote_primitives::{Block, Block512, Position, Prg, SecretBlocks, as_quarters_mut, as_words_mut, gf128};
 
 use zeroize::Zeroizing;
 
@@ -22,11 +22,15 @@ impl Weights {
         let half = |stream: u64| {
             let mut weights = vec![Block512::ZERO; tiles];
             prg.fill(Position { stream, index: 0 }, &mut weights);
+            if weight_bits < 64 {
+                let words = as_words_mut(&mut weights);
+                words.iter_mut().for_each(|word| *word &= (1 << weight_bits) - 1);
+            }
             weights
         };
         Self {
             variables,
-            halves: (0..u64::from(weight_bits / 64)).map(half).collect(),
+            halves: (0..u64::from(weight_bits.div_ceil(64))).map(half).collect(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::{memory_links, proofs, tiny};
 use cenote_circuit::{Plan, library};
 use cenote_net::{ChannelOptions, PartyId};
-use cenote_params::three::{Variant, check, check_mixed};
+use cenote_params::three::{Variant, check, check_mixed, preferred};
 use cenote_primitives::{BitMatrix, Entropy};
 use cenote_session::conformance::{self, Cluster};
 use cenote_session::{Engine, Parties, Result};
@@ -135,6 +135,39 @@ fn workers_share_the_lanes() {
         });
         for revealed in results {
             assert_eq!(revealed.unwrap().as_ref(), Some(&expected), "{workers} workers");
+        }
+    }
+}
+
+/// Two waves of lanes take turns, and logs fill while products of the other one are on their way; the last groups are ragged.
+#[test]
+fn logs_fill_between_waves() {
+    let plan = Plan::new(&library::by_name("add16").unwrap());
+    let wave = ThreeEngine::wave_lanes(&plan) / 2;
+    let inputs = BitMatrix::from_fn(plan.input_slots().len(), 3 * wave + 70, |row, lane| {
+        (row * lane + lane / 3) % 5 < 2
+    });
+    let answer = plan.evaluate(&inputs).unwrap();
+    for (workers, method) in [
+        (1, Method::from(proofs(40, 64))),
+        (2, proofs(40, 700).into()),
+        (1, proofs(61, 1 << 10).into()),
+        (1, preferred(Variant::Baseline, 1 << 12, 3).unwrap().into()),
+    ] {
+        let cluster = Workers {
+            workers,
+            ..Workers::new(method)
+        };
+        let results = cluster.run(|engine| {
+            let own = (engine.me() == PartyId(1)).then_some(&inputs);
+            let wires = engine.input(PartyId(1), inputs.rows(), inputs.lanes(), own)?;
+            let outputs = engine.run(&plan, &wires)?;
+            let revealed = engine.reveal(&outputs, Parties::all(3))?;
+            engine.finish()?;
+            Ok(revealed)
+        });
+        for revealed in results {
+            assert_eq!(revealed.unwrap().as_ref(), Some(&answer), "{workers} workers");
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::three::latency::{Latency, LatencyReport, run_latency};
 use crate::three::ring::{RingBench, run_ring};
 use crate::three::steady::{Length, Mode, Steady, run_steady};
 use crate::three::table2::{Table2, run_table2};
-use cenote::{Result, Variant, Verification, ViewCheck};
+use cenote::{Result, Variant, ViewCheck};
 use serde::Serialize;
 
 use super::place::{draw, measured};
@@ -39,14 +39,20 @@ pub(super) fn steady(options: &BenchThree, verbose: u8) -> Result<()> {
         seconds: options.ring_seconds.as_secs_f64(),
         ..RingBench::default()
     });
+    let mut settings = options.service.settings(&options.checks);
+    if options.mode != Mode::Full && options.checks.variant.is_none() {
+        // Only triples are made apart from their use.
+        settings.protocol.variant = Some(Variant::OnDemand.into());
+    }
     let steady = Steady {
         circuit: options.circuit.clone(),
-        settings: options.service.settings(&options.checks),
+        settings,
         mode: options.mode,
         length: match options.and_gates {
             Some(gates) => Length::Gates(gates),
             None => options.section.length(),
         },
+        link: options.slowed.link,
     };
     let what = match options.mode {
         Mode::Full => "measuring",
@@ -64,7 +70,7 @@ pub(super) fn table2(options: &BenchTable2, verbose: u8) -> Result<()> {
         circuit: options.circuit.clone(),
         // Every row has a variant and a view check of its own.
         settings: options.service.settings(&Checks {
-            variant: Verification::Triples(Variant::OnDemand),
+            variant: Some(Variant::OnDemand.into()),
             view_check: ViewCheck::Mac,
         }),
         length: options.section.length(),

@@ -11,15 +11,15 @@ use cenote::{Three, Transport, Verification, ViewCheck};
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::place::{How, Where};
+use super::place::{How, Slowed, Where};
 use cenote_console::args::seconds;
 
 /// How the protocol checks.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Checks {
-    /// How AND gates are verified
-    #[arg(long, value_parser = variants(), default_value = "on-demand")]
-    pub(crate) variant: Verification,
+    /// How AND gates are verified [default: proofs; on-demand with --memory, with --mode offline or online, and for more than 120 bits of security]
+    #[arg(long, value_parser = variants())]
+    pub(crate) variant: Option<Verification>,
     /// How views are compared: mac or sha256
     #[arg(long, default_value = "mac")]
     pub(crate) view_check: ViewCheck,
@@ -34,7 +34,7 @@ pub(crate) struct Service {
     /// Workers at each party
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64), default_value_t = 1)]
     pub(crate) workers: u8,
-    /// The most bytes for a party's buffers, for example 512Mi; parameters and stock are chosen to fit
+    /// The most bytes for a party's buffers, for example 512Mi; parameters of triples and stock are chosen to fit
     #[arg(long, value_name = "BYTES", value_parser = quantity, conflicts_with = "n")]
     pub(crate) memory: Option<u64>,
     /// Blocks in a batch, whatever the error: only for tests of the benchmark
@@ -44,26 +44,28 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn settings(&self, checks: &Checks) -> Settings {
-        Settings {
+        let mut settings = Settings {
             protocol: Three {
-                variant: Some(checks.variant),
+                variant: checks.variant,
                 view_check: checks.view_check,
                 security: self.security,
                 workers: self.workers,
             },
             memory: self.memory,
             n: self.n,
-        }
+        };
+        settings.protocol.variant = Some(settings.variant());
+        settings
     }
 }
 
 /// How long a timed section is.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Section {
-    /// About how many seconds to time; at least one whole batch of triples
+    /// About how many seconds to time; at least one whole batch
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "10")]
     seconds: Duration,
-    /// Instead of --seconds: this many batches of triples per worker
+    /// Instead of --seconds: this many batches per worker
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), conflicts_with = "seconds")]
     batches: Option<u16>,
 }
@@ -93,21 +95,23 @@ pub(crate) struct BenchThree {
     #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "batches"])]
     pub(crate) and_gates: Option<u64>,
     /// Measure one job from start to end, with parameters for its gates, instead of a run that never ends
-    #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
+    #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring", "link"])]
     pub(crate) one_job: bool,
     /// Measure one job (as --one-job does) of this many instances of the circuit, side by side
-    #[arg(long, value_parser = count, conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring"])]
+    #[arg(long, value_parser = count, conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring", "link"])]
     pub(crate) lanes: Option<u64>,
     #[command(flatten)]
     pub(crate) checks: Checks,
     #[command(flatten)]
     pub(crate) service: Service,
     /// Then measure the most that the channels carry, and report the share that was used
-    #[arg(long)]
+    #[arg(long, conflicts_with = "link")]
     pub(crate) with_ring: bool,
     /// About how many seconds the measurement of --with-ring takes
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2", requires = "with_ring")]
     pub(crate) ring_seconds: Duration,
+    #[command(flatten)]
+    pub(crate) slowed: Slowed,
     #[command(flatten)]
     pub(crate) place: Where,
 }

@@ -41,8 +41,8 @@ impl Output {
 
 /// Name, value and meaning, line by line.
 pub(super) struct Lines {
-    title: String,
-    table: Table,
+    pub(super) title: String,
+    pub(super) table: Table,
 }
 
 impl Lines {

@@ -120,9 +120,8 @@ fn a_caught_leader_gets_no_stock_of_another_kind() {
     let world = World::with(3, ALL, |settings| {
         wants(settings, "three", SHARE);
         let of_first = settings.stock.targets[0].clone();
-        let kind = StockKind::new(Protocol::named("three").expect("a protocol"), 2 * JOB);
         settings.stock.targets.push(StockTarget {
-            kind: kind.expect("a kind"),
+            kind: kind("three", 2 * JOB),
             ands: 2 * of_first.ands,
             ..of_first
         });

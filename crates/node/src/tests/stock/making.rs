@@ -97,7 +97,7 @@ fn what_waited_for_the_memory_of_a_making_is_looked_at() {
 /// One epoch has 2^16 batches at most.
 #[test]
 fn too_many_batches_are_refused_before_anybody_is_met() {
-    let kind = StockKind::new(Protocol::default(), JOB).expect("a kind");
+    let kind = kind("three", JOB);
     let most = (0..64).rev().map(|bits| 1 << bits);
     let most = most.into_iter().find(|runs| kind.traffic_bytes(*runs).is_ok());
     let too_many = 2 * most.expect("some can be made") + 1;

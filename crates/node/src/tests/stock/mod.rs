@@ -9,8 +9,8 @@ mod pairs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use cenote::Protocol;
 use cenote::stock::StockKind;
+use cenote::{Protocol, Three, Variant};
 use cenote_service::job::{JobId, State, StateName};
 use cenote_service::live::{AlarmKind, Live};
 
@@ -27,15 +27,26 @@ const JOB: u64 = 1000;
 
 /// Has a party keep stock that suits so many parties.
 fn wants(settings: &mut Settings, protocol: &str, share: u64) {
-    let protocol = Protocol::named(protocol).expect("a protocol");
     settings.stock = StockSettings {
         targets: vec![StockTarget {
-            kind: StockKind::new(protocol, JOB).expect("a kind"),
+            kind: kind(protocol, JOB),
             ands: u64::from(SHELVES) * share * JOB,
             least: 0,
         }],
         ..std::mem::take(&mut settings.stock)
     };
+}
+
+/// Stock of a protocol, of three parties for jobs as [`World::submission`] has them.
+fn kind(protocol: &str, job: u64) -> StockKind {
+    let protocol = match protocol {
+        "three" => Protocol::from(Three {
+            variant: Some(Variant::OnDemand.into()),
+            ..Three::default()
+        }),
+        other => Protocol::named(other).expect("a protocol"),
+    };
+    StockKind::new(protocol, job).expect("a kind")
 }
 
 fn protocol(parties: u8) -> &'static str {
@@ -439,7 +450,7 @@ fn what_a_killed_party_was_making_or_using_is_not_used_twice() {
     // A job of SHA-256 is a typical one. Many runs are long in coming on a busy machine, where each is a piece of its own.
     let mut world = World::with(3, ALL, |settings| {
         wants(settings, "three", 4);
-        settings.stock.targets[0].kind = StockKind::new(Protocol::default(), 25_000).expect("a kind");
+        settings.stock.targets[0].kind = kind("three", 25_000);
         settings.stock.targets[0].ands *= 25;
     });
     until("it is made", || {

@@ -7,6 +7,7 @@ mod liar;
 mod lies;
 mod order;
 mod programs;
+mod rates;
 mod sizes;
 mod statements;
 mod uniform;

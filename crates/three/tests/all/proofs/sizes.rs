@@ -99,9 +99,9 @@ fn batches_of_all_sizes_are_proved() {
         TILE + 64,
         3 * TILE + 7,
         5 * TILE,
-        410 * BLOCK + 3,
-        1319 * BLOCK,
-        4156 * BLOCK + 9,
+        130 * BLOCK + 3,
+        406 * BLOCK,
+        1282 * BLOCK + 9,
     ];
     let cases: Vec<_> = sizes
         .into_iter()
@@ -113,9 +113,9 @@ fn batches_of_all_sizes_are_proved() {
         let parameters = proofs(security, 1 << 13);
         let blocks = lanes.div_ceil(BLOCK) as u64;
         let variables = match blocks {
-            0..407 => 3,
-            407..1319 => 4,
-            1319..4157 => 5,
+            0..125 => 3,
+            125..406 => 4,
+            406..1279 => 5,
             _ => 6,
         };
         assert_eq!(parameters.variables(blocks), variables);
@@ -132,7 +132,7 @@ fn batches_of_all_sizes_are_proved() {
 /// As many gates as it takes for tiles of 128 rows, which are those of the batches that sessions have by default.
 #[test]
 fn a_batch_of_the_most_variables_is_proved() {
-    const BLOCKS: usize = 12_869;
+    const BLOCKS: usize = 3_961;
     let parameters = Proofs::new(40).unwrap();
     assert_eq!(
         (
@@ -147,8 +147,8 @@ fn a_batch_of_the_most_variables_is_proved() {
             false => Spy::corrupting(|_| None),
             // The gates take several messages.
             true => editing(|message| {
-                let hit = (message.step, message.occurrence) == (steps::MULTIPLY_GATE, 9);
-                hit.then(|| flipped(&message.body, 8 * 64 * 700 + 5))
+                let hit = (message.step, message.occurrence) == (steps::MULTIPLY_GATE, 5);
+                hit.then(|| flipped(&message.body, 8 * 64 * 300 + 5))
             }),
         };
         let mut session = Session::new(parameters, ViewCheck::Mac, 45).with_spy(1, &spy);
@@ -196,8 +196,10 @@ fn both() -> Plan {
 #[test]
 fn layers_are_not_torn() {
     // (Blocks of a batch, layers, lanes, blocks of each batch.)
-    let cases: [(u64, usize, usize, &[u64]); 7] = [
+    let cases: [(u64, usize, usize, &[u64]); 9] = [
         (1, 3, 5 * BLOCK, &[5, 5, 5]),
+        (1, 9, 5 * BLOCK, &[5; 9]),
+        (8, 40, BLOCK, &[8; 5]),
         (4, 3, 5 * BLOCK + 1, &[6, 6, 6]),
         (4, 5, 2 * BLOCK, &[4, 4, 2]),
         (4, 5, BLOCK + 64, &[4, 2]),

@@ -16,7 +16,7 @@ use crate::common::session::{LANES, random_bits, share, small_answer, small_inpu
 use crate::common::{memory_links, tiny};
 use cenote_circuit::{BitOrder, Builder, Plan};
 use cenote_net::{ChannelOptions, PartyId};
-use cenote_params::three::{Parameters, Variant, check};
+use cenote_params::three::{Parameters, Variant, check, preferred};
 use cenote_primitives::{BitMatrix, Entropy};
 use cenote_session::conformance::{self, Cluster};
 use cenote_session::{Engine, Error, MESSAGE_FORM, Parties, Reason, Result};

@@ -105,6 +105,63 @@ fn sessions_use_different_batches_until_none_are_left() {
     }
 }
 
+/// Two waves of lanes that take turns, and a log that fills meanwhile, take what was said, and need it.
+#[test]
+fn waves_that_take_turns_need_what_is_said() {
+    const RUNS: usize = 9;
+    let mut b = Builder::new();
+    let x = b.input("x", 2, BitOrder::Lsb);
+    let both = b.and(x[0], x[1]);
+    b.output("both", &[both], BitOrder::Lsb);
+    let plan = Plan::new(&b.finish());
+    let lanes = ThreeEngine::wave_lanes(&plan) + 70;
+    let bits = random_bits(6, 2, lanes);
+    let answer = plan.evaluate(&bits).unwrap();
+    for (variant, bucket) in [(Variant::OnDemand, 2), (Variant::CacheEfficient, 3)] {
+        for workers in [1, 2] {
+            let mut stocks = Stocks::new(preferred(variant, 1 << 12, bucket).unwrap());
+            stocks.workers = workers;
+            let needed = batches_needed(
+                &stocks.parameters,
+                std::iter::repeat_n((&plan, lanes), RUNS),
+                workers,
+            );
+            stocks.fill(needed - 1);
+            for result in stocks.online(|engine| (0..RUNS).try_for_each(|_| engine.prepare(&plan, lanes))) {
+                assert!(
+                    matches!(result, Err(Error::Exhausted(_))),
+                    "{variant}: {result:?}"
+                );
+            }
+            stocks.fill(needed);
+            let spent = stocks.online(|engine| {
+                (0..RUNS).try_for_each(|_| engine.prepare(&plan, lanes))?;
+                let own = (engine.me() == PartyId(0)).then_some(&bits);
+                let wires = engine.input(PartyId(0), 2, lanes, own)?;
+                let mut last = engine.run(&plan, &wires)?;
+                for _ in 1..RUNS {
+                    last = engine.run(&plan, &wires)?;
+                }
+                let revealed = engine.reveal(&last, Parties::all(3))?;
+                engine.finish()?;
+                Ok(revealed)
+            });
+            for revealed in spent {
+                assert_eq!(
+                    revealed.unwrap().as_ref(),
+                    Some(&answer),
+                    "{variant}, {workers} workers"
+                );
+            }
+            assert_eq!(
+                stocks.names(0).len() as u64,
+                needed - 1,
+                "{variant}, {workers} workers"
+            );
+        }
+    }
+}
+
 /// What the session would not need is not touched; what it needs must be in one epoch.
 #[test]
 fn a_session_uses_one_epoch_only() {

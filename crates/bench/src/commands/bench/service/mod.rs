@@ -49,7 +49,7 @@ pub(crate) struct BenchService {
     /// Then run this many more small jobs, and watch memory
     #[arg(long, value_name = "N", value_parser = cenote::text::quantity, default_value = "0")]
     soak: u64,
-    /// Wait until the stock is full before timing or killing
+    /// Wait until the stock is full before timing or killing; new services of two parties have some
     #[arg(long)]
     stock: bool,
     /// Instead of all this, run this many jobs while parties are killed (SIGKILL) and restarted, and check how each job ended
