@@ -32,6 +32,9 @@ const SEGMENT_GATES: usize = 1 << 26;
 /// The allocator holds one byte more of so many that a service has in use, about: ends of huge pages, and what was freed.
 const HELD: u64 = 16;
 
+/// What the allocator holds for the threads of a channel: for a little memory of each kind a huge page, where the system gives these.
+const HELD_OF_CHANNEL: u64 = 10 << 20;
+
 /// Most batches per worker in a section.
 const MOST_BATCHES: u64 = 1000;
 
@@ -216,12 +219,19 @@ impl Measurement for Steady {
             session_and_gates: end.and_gates,
             session_payload_sent: end.traffic.payload_sent,
             peak_memory_bytes: cenote_session::memory::peak(),
-            memory_bound_bytes: process_bytes(&self.topology(), session_bytes),
+            memory_bound_bytes: self.bound(session_bytes),
         })
     }
 }
 
 impl Steady {
+    /// The most bytes that a process takes whose session has so many.
+    fn bound(&self, session: u64) -> u64 {
+        let topology = self.topology();
+        let channels = topology.channels() as u64 * u64::from(topology.parties - 1);
+        process_bytes(&topology, session).saturating_add(channels * HELD_OF_CHANNEL)
+    }
+
     /// How many batches party 0 wants to measure, if one takes `seconds_each`.
     fn wish(&self, n: u64, workers: u64, seconds_each: f64) -> u64 {
         match self.length {
