@@ -10,7 +10,9 @@ use crate::measure::Place;
 use crate::sample;
 use cenote::local::{Assigned, Seat, Task, combine, run, value};
 use cenote::runner::{Outcome, run_in_memory};
-use cenote::{Error, PARTIES, PartyReport, Program, Protocol, Report, Result, Three, Transport, circuits};
+use cenote::{
+    Error, Link, PARTIES, PartyReport, Program, Protocol, Report, Result, Three, Transport, circuits,
+};
 
 /// What to measure. The parties' processes are sent it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,6 +23,8 @@ pub struct Bench {
     pub lanes: usize,
     /// The protocol and its security.
     pub protocol: Three,
+    /// What joins the parties.
+    pub link: Link,
 }
 
 impl Bench {
@@ -102,7 +106,8 @@ impl Assigned for Bench {
             .zip(Bench::inputs(&program))
             .map(own)
             .collect();
-        let outcome = seat.compute(&self.protocol.into(), &program, &inputs, &())?;
+        let slow = |connections| self.link.shape(connections);
+        let outcome = seat.compute_over(slow, &self.protocol.into(), &program, &inputs, &())?;
         Bench::check(&program, &outcome)?;
         value(&silent(outcome.report))
     }
@@ -119,6 +124,11 @@ pub fn run_bench(bench: &Bench, place: &mut Place<'_>) -> Result<Report> {
     protocol.prepare(&program.demand())?.admit(&program, parties)?;
     let setting = place.setting;
     if setting.transport == Transport::Memory {
+        if bench.link != Link::default() {
+            return Err(Error::Usage(
+                "a job over a slow link is measured over tcp or tls: leave --transport memory out".into(),
+            ));
+        }
         let inputs = Bench::inputs(&program);
         let outcomes = run_in_memory(&protocol, &program, &inputs, setting.timeout, place.progress)?;
         for outcome in &outcomes {
@@ -168,6 +178,7 @@ mod tests {
                 circuit: "lib:mult8".into(),
                 lanes: 700,
                 protocol,
+                link: Link::default(),
             };
             let program = bench.program().unwrap();
             let inputs = Bench::inputs(&program);

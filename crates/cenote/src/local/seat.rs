@@ -71,7 +71,10 @@ impl Seat<'_> {
     }
 
     /// The same over what `wrap` makes of the connections.
-    pub(crate) fn compute_over(
+    ///
+    /// # Errors
+    /// As [`Seat::compute`].
+    pub fn compute_over(
         &self,
         wrap: impl FnOnce(Connections) -> Connections,
         protocol: &Protocol,

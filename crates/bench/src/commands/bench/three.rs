@@ -26,6 +26,7 @@ pub(super) fn one_job(options: &BenchThree, verbose: u8) -> Result<()> {
         circuit: options.circuit.clone(),
         lanes,
         protocol: settings.protocol,
+        link: options.slowed.link,
     };
     let report = measured("measuring", verbose, options.place.setting(), |place, _| {
         run_bench(&bench, place)

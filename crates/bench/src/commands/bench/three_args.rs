@@ -95,10 +95,10 @@ pub(crate) struct BenchThree {
     #[arg(long, value_name = "N", value_parser = count, conflicts_with_all = ["seconds", "batches"])]
     pub(crate) and_gates: Option<u64>,
     /// Measure one job from start to end, with parameters for its gates, instead of a run that never ends
-    #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring", "link"])]
+    #[arg(long, conflicts_with_all = ["mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) one_job: bool,
     /// Measure one job (as --one-job does) of this many instances of the circuit, side by side
-    #[arg(long, value_parser = count, conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring", "link"])]
+    #[arg(long, value_parser = count, conflicts_with_all = ["and_gates", "mode", "seconds", "batches", "memory", "n", "with_ring"])]
     pub(crate) lanes: Option<u64>,
     #[command(flatten)]
     pub(crate) checks: Checks,
