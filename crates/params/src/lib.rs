@@ -34,6 +34,7 @@ pub mod memory;
 pub mod pool;
 mod refusal;
 mod remembered;
+pub mod shards;
 pub mod three;
 
 pub use log_prob::LogProb;

@@ -106,7 +106,7 @@ def _is_ready(fleet: Fleet) -> bool:
 
 
 def started(folder: Path) -> Fleet:
-    """Start a fleet in a new folder. All keep triples in stock, and the last party listens to other machines, which takes TLS."""
+    """Start a fleet in a new folder. All keep triples in stock; the last listens to other machines, which takes TLS."""
     _start(folder).stop()
     for name in NAMES:
         with (folder / name / "party.toml").open("a") as file_of_party:

@@ -56,7 +56,7 @@ fn pass(weight_bits: u32, wrong: &'static [(usize, u64)], number: u64) -> bool {
 
 #[test]
 fn wrong_products_pass_as_often_as_declared() {
-    for (number, (weight_bits, (what, wrong))) in [2, 4]
+    for (number, (weight_bits, (what, wrong))) in [1, 3]
         .into_iter()
         .flat_map(|bits| ATTACKS.map(|attack| (bits, attack)))
         .enumerate()
