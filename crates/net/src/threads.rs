@@ -39,6 +39,11 @@ impl Threads {
         }
     }
 
+    /// What they are called.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Does `work` on a thread that does nothing else meanwhile. A thread on which work panics ends.
     ///
     /// # Errors

@@ -208,6 +208,16 @@ mod tests {
     }
 
     #[test]
+    fn only_a_protocol_that_takes_stock_has_a_table() {
+        assert_eq!(stock(3), "");
+        let table = stock(2);
+        assert!(
+            table.contains("[[service.stock]]\nprotocol = \"authenticated\"\nands = \"4M\"\n"),
+            "{table}"
+        );
+    }
+
+    #[test]
     fn a_party_file_that_was_made_needs_no_editing() {
         let place = tempfile::tempdir().expect("a folder");
         let foundings: Vec<Founding> = (0..3)

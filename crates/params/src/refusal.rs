@@ -1,6 +1,7 @@
 //! Why a set of parameters, or a request for one, is refused.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
@@ -50,6 +51,29 @@ impl Refusal {
             violated: Vec::new(),
             nearest: Vec::new(),
         }
+    }
+
+    /// Refuses a number of `subject`'s that is outside its range, and names the nearest that is not.
+    ///
+    /// # Errors
+    /// That refusal.
+    pub(crate) fn unless_within(
+        subject: &str,
+        name: &'static str,
+        range: RangeInclusive<u64>,
+        found: u64,
+    ) -> Result<(), Self> {
+        let (least, most) = (*range.start(), *range.end());
+        if range.contains(&found) {
+            return Ok(());
+        }
+        let nearest = found.clamp(least, most) as f64;
+        Err(Self::new(subject)
+            .because(
+                format!("{least} <= {name} <= {most}"),
+                format!("{name} = {found}"),
+            )
+            .nearest(vec![Setting::new(name, nearest)]))
     }
 
     /// Adds a condition that fails.

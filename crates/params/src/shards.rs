@@ -10,8 +10,8 @@
 //! for each `t < x`, and the least of these bounds is taken, computed from the binomial distribution itself. Between two values of `Y` the bound is monotone in
 //! `t`, so only these count.
 
+use crate::Refusal;
 use crate::combinatorics::ln_binomial;
-use crate::{Refusal, Setting};
 
 /// The most rows that an owner puts into parts.
 const MOST_ROWS: u64 = 1 << 40;
@@ -39,9 +39,10 @@ const ROUNDING: f64 = 1.0 + 1e-6;
 /// # Ok::<(), cenote_params::Refusal>(())
 /// ```
 pub fn capacity(rows: u64, most_of_key: u64, shards: u64, security: u32) -> Result<u64, Refusal> {
-    refuse_unless(1..=MOST_ROWS, "rows", rows)?;
-    refuse_unless(1..=MOST_SHARDS, "shards", shards)?;
-    refuse_unless(1..=128, "security", security.into())?;
+    let within = |name, range, found| Refusal::unless_within("shards", name, range, found);
+    within("rows", 1..=MOST_ROWS, rows)?;
+    within("shards", 1..=MOST_SHARDS, shards)?;
+    within("security", 1..=128, security.into())?;
     let most_of_key = most_of_key.clamp(1, rows);
     if shards == 1 {
         return Ok(rows);
@@ -57,7 +58,7 @@ pub fn capacity(rows: u64, most_of_key: u64, shards: u64, security: u32) -> Resu
         }
         least = least.min(j * most_of_key + beyond as u64);
     }
-    Ok((least - 1).min(rows))
+    Ok(least - 1)
 }
 
 /// `E(B - j)⁺` for `B` of `Bin(keys, 1/shards)`, from a `j` so large that it is nothing, down to 0.
@@ -71,8 +72,7 @@ fn stop_losses(keys: u64, shards: u64, scale: f64) -> impl Iterator<Item = (u64,
     };
     let negligible = -(scale.log2() + BELOW) * std::f64::consts::LN_2;
     // The last that counts: beyond the mean, and so unlikely.
-    let mean = keys / shards;
-    let (mut low, mut high) = (mean.min(keys), keys);
+    let (mut low, mut high) = (keys / shards, keys);
     while low < high {
         let middle = low + (high - low) / 2;
         if ln(middle) < negligible {
@@ -83,7 +83,7 @@ fn stop_losses(keys: u64, shards: u64, scale: f64) -> impl Iterator<Item = (u64,
     }
     let last = low;
     // At least so many times as unlikely is each that follows.
-    let falls = ratio(last).min(0.999_999);
+    let falls = ratio(last);
     let mut likely = ln(last).exp();
     let mut excess = likely * falls / ((1.0 - falls) * (1.0 - falls));
     let mut after = likely * falls / (1.0 - falls);
@@ -102,24 +102,7 @@ fn stop_losses(keys: u64, shards: u64, scale: f64) -> impl Iterator<Item = (u64,
 /// job, so a cheater has one chance in each.
 #[must_use]
 pub fn of_attempt(security: u32, attempts: u64) -> u32 {
-    security + attempts.max(1).next_power_of_two().trailing_zeros()
-}
-
-fn refuse_unless(
-    range: std::ops::RangeInclusive<u64>,
-    what: &'static str,
-    found: u64,
-) -> Result<(), Refusal> {
-    let (least, most) = (*range.start(), *range.end());
-    if range.contains(&found) {
-        return Ok(());
-    }
-    Err(Refusal::new("shards")
-        .because(
-            format!("{least} <= {what} <= {most}"),
-            format!("{what} = {found}"),
-        )
-        .nearest(vec![Setting::new(what, found.clamp(least, most) as f64)]))
+    security + u64::BITS - attempts.saturating_sub(1).leading_zeros()
 }
 
 #[cfg(test)]

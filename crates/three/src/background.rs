@@ -42,7 +42,6 @@ pub(crate) struct Within {
 impl Beside {
     /// Starts the thread, which does `work` and gives back its channels, which `interrupters` stop.
     pub(crate) fn start(
-        name: &'static str,
         threads: &'static Threads,
         interrupters: [Closer; 2],
         evaluator_interrupters: [Closer; 2],
@@ -55,6 +54,7 @@ impl Beside {
             last_word,
             evaluator_interrupters,
         };
+        let name = threads.name();
         let thread = threads
             .start(move || work(within))
             .map_err(|error| Error::Internal(format!("cannot start the {name}'s thread: {error}")))?;

@@ -178,11 +178,11 @@ impl ThreeEngine {
     }
 
     /// Verifies everything that was computed and moved so far.
-    fn verify(&mut self) -> Result<Settled> {
+    fn verify(&mut self) -> Result<AllVerified> {
         verify(&mut self.workers)?;
         let Evaluator { ring, keys, .. } = &mut self.workers[0].evaluator;
         self.rounds += self.shuffler.check(ring, keys)?;
-        Ok(Settled(()))
+        Ok(AllVerified(()))
     }
 
     /// Waits until all triples that were asked for by [`Engine::prepare`] are in stock: the end of the offline phase.
@@ -198,7 +198,7 @@ impl ThreeEngine {
 }
 
 /// All that all workers have computed and moved so far is right: it may be opened or kept.
-pub(crate) struct Settled(());
+pub(crate) struct AllVerified(());
 
 fn check_batch(method: &Method) -> Result<()> {
     match method.n() {
@@ -381,17 +381,17 @@ impl Engine for ThreeEngine {
     }
 
     fn reveal(&mut self, wires: &ThreeWires, to: Parties) -> Result<Option<BitMatrix>> {
-        let settled = self.call("verify", Self::verify)?;
+        let verified = self.call("verify", Self::verify)?;
         self.call("reveal", |this| {
             let ring = &mut this.workers[0].evaluator.ring;
             this.rounds += 1;
-            output::open(settled, this.me, wires, to, ring)
+            output::open(verified, this.me, wires, to, ring)
         })
     }
 
     fn keep(&mut self, wires: &ThreeWires) -> Result<BitMatrix> {
-        let settled = self.call("verify", Self::verify)?;
-        self.call("keep", |_| kept::keep(settled, wires))
+        let verified = self.call("verify", Self::verify)?;
+        self.call("keep", |_| kept::keep(verified, wires))
     }
 
     fn take(&mut self, wires: usize, share: &BitMatrix) -> Result<ThreeWires> {

@@ -36,13 +36,7 @@ fn evaluate(pool_size: u64, bucket: u32, security: u32) -> Result<TripleParamete
 }
 
 fn validate(security: u32) -> Result<(), Refusal> {
-    if (1..=128).contains(&security) {
-        return Ok(());
-    }
-    let nearest = f64::from(security.clamp(1, 128));
-    Err(Refusal::new("triples")
-        .because("1 <= security <= 128", format!("security = {security}"))
-        .nearest(vec![Setting::new("security", nearest)]))
+    Refusal::unless_within("triples", "security", 1..=128, security.into())
 }
 
 /// Buckets of `bucket` triples from a pool of `pool_size`, if they keep the error at `2^-security`.

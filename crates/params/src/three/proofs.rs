@@ -4,7 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::BLOCK_BITS;
-use crate::{LogProb, Refusal, Setting};
+use crate::{LogProb, Refusal};
 
 /// Blocks of gates in a full batch: 2^24 gates.
 const BATCH: u64 = 1 << 15;
@@ -48,15 +48,12 @@ impl Proofs {
     /// # Errors
     /// A security level outside 1 to [`Proofs::MOST_SECURITY`].
     pub fn new(security: u32) -> Result<Self, Refusal> {
-        if !(1..=Self::MOST_SECURITY).contains(&security) {
-            let nearest = security.clamp(1, Self::MOST_SECURITY);
-            return Err(Refusal::new("proofs")
-                .because(
-                    format!("1 <= security <= {}", Self::MOST_SECURITY),
-                    format!("security = {security}"),
-                )
-                .nearest(vec![Setting::new("security", nearest.into())]));
-        }
+        Refusal::unless_within(
+            "proofs",
+            "security",
+            1..=Self::MOST_SECURITY.into(),
+            security.into(),
+        )?;
         Ok(Self {
             weight_bits: if security <= NARROW { 64 } else { 128 },
             batch: BATCH,
@@ -86,11 +83,11 @@ impl Proofs {
         }
     }
 
-    #[doc(hidden)]
     /// The same with weights of so few bits that a wrong product passes often, for tests that count how often.
     ///
     /// # Errors
     /// If that is nothing, or more than 63.
+    #[doc(hidden)]
     pub fn with_weights(self, weight_bits: u32) -> Result<Self, Refusal> {
         match weight_bits {
             1..64 => Ok(Self { weight_bits, ..self }),

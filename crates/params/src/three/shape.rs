@@ -84,13 +84,7 @@ pub fn check_mixed(variant: Variant, n: u64, b: u32, c: u32, l: u64, k: u64) -> 
 
 /// Refuses security levels outside 1 to 128.
 pub(super) fn validate_security(variant: Variant, security: u32) -> Result<(), Refusal> {
-    if (1..=128).contains(&security) {
-        return Ok(());
-    }
-    let nearest = f64::from(security.clamp(1, 128));
-    Err(Refusal::new(variant.name())
-        .because("1 <= security <= 128", format!("security = {security}"))
-        .nearest(vec![Setting::new("security", nearest)]))
+    Refusal::unless_within(variant.name(), "security", 1..=128, security.into())
 }
 
 /// Like [`check_mixed`], and the error must be at most `2^-security`.

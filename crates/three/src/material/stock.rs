@@ -24,10 +24,8 @@ use crate::triple_check::Pair;
 /// How often a wait for batches looks whether their thread has ended.
 const GLANCE: Duration = Duration::from_secs(1);
 
-const NAME: &str = "triple generator";
-
 /// The threads of all generators of this process.
-static THREADS: Threads = Threads::new(NAME);
+static THREADS: Threads = Threads::new("triple generator");
 
 #[derive(Default)]
 struct State {
@@ -151,14 +149,7 @@ impl Producer {
             worker.run()
         };
         Ok(Self {
-            thread: Beside::start(
-                NAME,
-                &THREADS,
-                interrupters,
-                evaluator_interrupters,
-                last_word,
-                work,
-            )?,
+            thread: Beside::start(&THREADS, interrupters, evaluator_interrupters, last_word, work)?,
             demand,
             batches: Some(batches),
             settlement: Arc::clone(settlement),

@@ -57,12 +57,7 @@ pub(crate) fn most_lanes(plan: &Plan) -> usize {
 
 /// Cuts a circuit's lanes into groups. Only the plan and the numbers of lanes and workers count, so all parties cut alike.
 pub(crate) fn groups(plan: &Plan, lanes: usize, workers: usize) -> Vec<Group> {
-    let words = plan.and_count() * lanes.div_ceil(64 * workers);
-    let waves = if words >= TWO_WAVES * plan.levels().len() {
-        2
-    } else {
-        1
-    };
+    let waves = 1 + usize::from(fill_two_waves(plan, lanes.div_ceil(workers)));
     let fair = lanes.div_ceil(64 * workers * waves);
     let each = (64 * stride(fair)).min(most_lanes(plan));
     (0..lanes)
@@ -83,6 +78,11 @@ pub(crate) fn groups_of_a_wave(plan: &Plan) -> usize {
     due.unwrap_or(1).min(fit).clamp(1, most)
 }
 
+/// Whether so many lanes of a worker, if they are no more than for one wave, are cut into two.
+fn fill_two_waves(plan: &Plan, lanes: usize) -> bool {
+    plan.and_count() * lanes.div_ceil(64) >= TWO_WAVES * plan.levels().len()
+}
+
 /// Groups that are evaluated side by side, as a range for each of two waves.
 fn waves(plan: &Plan, groups: &[Group]) -> Vec<[Range<usize>; 2]> {
     let each = groups_of_a_wave(plan);
@@ -96,8 +96,7 @@ fn waves(plan: &Plan, groups: &[Group]) -> Vec<[Range<usize>; 2]> {
     let pairs = (0..groups.len()).step_by(2 * each).map(|first| {
         let count = (groups.len() - first).min(2 * each);
         let lanes: usize = groups[first..first + count].iter().map(|group| group.lanes).sum();
-        let words = plan.and_count() * lanes.div_ceil(64);
-        let cut = count > each || words >= TWO_WAVES * plan.levels().len();
+        let cut = count > each || fill_two_waves(plan, lanes);
         let middle = first + if cut { count.div_ceil(2) } else { count };
         [first..middle, middle..first + count]
     });
@@ -111,6 +110,12 @@ fn layer_words(ands: usize, lanes: usize) -> usize {
     } else {
         ands * lanes.div_ceil(64)
     }
+}
+
+/// 64-bit words of the ANDs of a level in these groups.
+fn words_of(groups: &[Group], level: &Level) -> usize {
+    let words = |group: &Group| layer_words(level.ands.len(), group.lanes);
+    groups.iter().map(words).sum()
 }
 
 /// Blocks of the largest AND layer of `plan` that is evaluated and logged as a whole, on so many lanes.
@@ -143,13 +148,9 @@ pub(crate) fn planned_layers<'a>(
     let groups: Vec<Group> = groups.copied().collect();
     waves(plan, &groups).into_iter().flat_map(move |both| {
         let both = both.map(|wave| groups[wave].to_vec());
-        plan.levels().iter().flat_map(move |level| {
-            both.each_ref().map(|wave| {
-                wave.iter()
-                    .map(|group| layer_words(level.ands.len(), group.lanes))
-                    .sum()
-            })
-        })
+        plan.levels()
+            .iter()
+            .flat_map(move |level| both.each_ref().map(|wave| words_of(wave, level)))
     })
 }
 
@@ -245,7 +246,7 @@ impl Evaluator {
             // The order of the log, and of messages, is all parties': it depends on public sizes only.
             for _ in 0..2 {
                 self.receive(plan, &mut one, checker)?;
-                let words = one.layer_words(level);
+                let words = words_of(one.groups, level);
                 if words > 0 && self.log.is_full_for(words) {
                     self.receive(plan, &mut other, checker)?;
                     let Self { log, ring, keys, .. } = self;
@@ -266,7 +267,7 @@ impl Evaluator {
         let holder = constant_holder(self.me);
         let local = &plan.local_ops()[level.local.clone()];
         let ands = &plan.and_ops()[level.ands.clone()];
-        let words = wave.layer_words(level);
+        let words = words_of(wave.groups, level);
         let start = self.log.words();
         let Segment { x, y, z } = self.log.extend(words);
         let slots = &mut self.slots[wave.slots.clone()];
@@ -352,13 +353,6 @@ struct Wave<'a> {
     slots: Range<usize>,
     /// The ANDs of the plan that were sent and not received, and where the log has them.
     sent: Option<(Range<usize>, Range<usize>)>,
-}
-
-impl Wave<'_> {
-    fn layer_words(&self, level: &Level) -> usize {
-        let words = |group: &Group| layer_words(level.ands.len(), group.lanes);
-        self.groups.iter().map(words).sum()
-    }
 }
 
 impl Group {

@@ -9,13 +9,13 @@ use cenote_session::{Error, Result, WireVector, room};
 use sha2::{Digest, Sha256};
 
 use crate::checks;
-use crate::engine::Settled;
+use crate::engine::AllVerified;
 use crate::ring::Ring;
 use crate::steps;
 use crate::wires::{ThreeWires, WIRES};
 
 /// This party's share of `wires`, once whatever they depend on has been verified: component `i` of all, then component `i + 1`.
-pub(crate) fn keep(_settled: Settled, wires: &ThreeWires) -> Result<BitMatrix> {
+pub(crate) fn keep(_verified: AllVerified, wires: &ThreeWires) -> Result<BitMatrix> {
     let mut share = room::bits(WIRES, 2 * wires.wires(), wires.lanes())?;
     let [first, second] = &wires.components;
     let (to_first, to_second) = share.words_mut().split_at_mut(first.len());

@@ -7,7 +7,7 @@ use cenote_session::{Error, Parties, Result, WireVector, room};
 use sha2::{Digest, Sha256};
 
 use crate::checks;
-use crate::engine::Settled;
+use crate::engine::AllVerified;
 use crate::online::input::{pack_rows, packed_words, unpack_rows};
 use crate::ring::Ring;
 use crate::steps;
@@ -15,7 +15,7 @@ use crate::wires::{ThreeWires, WIRES};
 
 /// Opens `wires` to the parties in `to`, once whatever they depend on has been verified.
 pub(crate) fn open(
-    _settled: Settled,
+    _verified: AllVerified,
     me: PartyId,
     wires: &ThreeWires,
     to: Parties,

@@ -14,10 +14,8 @@ use crate::last_word::LastWord;
 use crate::online::gate_log::GateLog;
 use crate::ring::Ring;
 
-const NAME: &str = "prover";
-
 /// The threads of all provers of this process.
-static THREADS: Threads = Threads::new(NAME);
+static THREADS: Threads = Threads::new("prover");
 
 /// The evaluator's end: a prover's thread, and the logs that are there or here, besides the evaluator's own.
 pub(crate) struct Proving {
@@ -65,14 +63,7 @@ impl Proving {
         let (done, proved) = channel();
         let work = move |within| run(prover, &within, &to_do, &done);
         Ok(Self {
-            thread: Beside::start(
-                NAME,
-                &THREADS,
-                interrupters,
-                evaluator_interrupters,
-                last_word,
-                work,
-            )?,
+            thread: Beside::start(&THREADS, interrupters, evaluator_interrupters, last_word, work)?,
             orders: Some(orders),
             proved,
             spares: (0..BATCHES).map(|_| log()).collect(),
@@ -86,7 +77,7 @@ impl Proving {
     /// deadlines bound the wait.
     pub(crate) fn hand_over(&mut self, log: &mut GateLog) -> Result<()> {
         while self.due.len() >= BATCHES {
-            self.advance()?;
+            self.order(Order::Advance)?;
         }
         if self.spares.is_empty() {
             self.wait()?;
@@ -96,7 +87,6 @@ impl Proving {
         };
         self.next = self.stretch;
         self.order(Order::Begin(std::mem::replace(log, empty)))?;
-        self.count_down();
         self.due.push_back(ADVANCES);
         Ok(())
     }
@@ -106,30 +96,23 @@ impl Proving {
         while words >= self.next {
             self.next += self.stretch;
             if !self.due.is_empty() {
-                self.advance()?;
+                self.order(Order::Advance)?;
             }
         }
         Ok(())
     }
 
-    fn advance(&mut self) -> Result<()> {
-        self.order(Order::Advance)?;
-        self.count_down();
-        Ok(())
-    }
-
-    fn count_down(&mut self) {
+    /// Each order has the prover go on with every batch under way.
+    fn order(&mut self, order: Order) -> Result<()> {
+        match &self.orders {
+            Some(orders) if orders.send(order).is_ok() => {}
+            _ => return Err(self.thread.ended()),
+        }
         self.due.iter_mut().for_each(|left| *left -= 1);
         while self.due.front() == Some(&0) {
             self.due.pop_front();
         }
-    }
-
-    fn order(&self, order: Order) -> Result<()> {
-        match &self.orders {
-            Some(orders) if orders.send(order).is_ok() => Ok(()),
-            _ => Err(self.thread.ended()),
-        }
+        Ok(())
     }
 
     /// Has the gates of a log proved, and waits until all are. Gives the number of rounds.

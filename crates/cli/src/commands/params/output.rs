@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::PathBuf;
 
 use cenote::Result;
-use cenote::text::Table;
+use cenote::text::{Table, bytes};
 use cenote_console::args::Form;
 use cenote_console::{Drawing, Drawn, plot_file};
 use serde::Serialize;
@@ -34,15 +34,14 @@ impl Output {
             };
             drawn.draw()?;
         }
-        self.form
-            .print(json, || format!("{}\n\n{}", lines.title, lines.table))
+        lines.print(&self.form, json)
     }
 }
 
 /// Name, value and meaning, line by line.
 pub(super) struct Lines {
-    pub(super) title: String,
-    pub(super) table: Table,
+    title: String,
+    table: Table,
 }
 
 impl Lines {
@@ -51,6 +50,20 @@ impl Lines {
             title: title.into(),
             table: Table::new("lrl"),
         }
+    }
+
+    /// What a job sends.
+    pub(super) fn sent(&mut self, bits_per_and: f64, bytes_sent: u64) {
+        self.row(
+            "job's bits",
+            format!("{bits_per_and:.3}"),
+            format!("sent per AND by each party, {} in all", bytes(bytes_sent as f64)),
+        );
+    }
+
+    /// Prints these, or the answer for machines.
+    pub(super) fn print(&self, form: &Form, json: &impl Serialize) -> Result<()> {
+        form.print(json, || format!("{}\n\n{}", self.title, self.table))
     }
 
     pub(super) fn row(&mut self, name: &str, value: impl Display, meaning: impl Display) {

@@ -77,10 +77,7 @@ pub(super) fn run(options: &Proofs) -> Result<()> {
         memory_bytes: found.memory_bytes(),
         job,
     };
-    options.form.print(&answer, || {
-        let lines = lines(&answer);
-        format!("{}\n\n{}", lines.title, lines.table)
-    })
+    lines(&answer).print(&options.form, &answer)
 }
 
 fn lines(a: &Answer) -> Lines {
@@ -120,14 +117,7 @@ fn lines(a: &Answer) -> Lines {
     if let Some(job) = &a.job {
         lines.row("job", grouped(job.and_gates), "AND gates");
         lines.row("batches", grouped(job.batches), "proved for this job, at least");
-        lines.row(
-            "job's bits",
-            format!("{:.3}", job.bits_per_and),
-            format!(
-                "sent per AND by each party, {} in all",
-                bytes(job.bytes_sent as f64)
-            ),
-        );
+        lines.sent(job.bits_per_and, job.bytes_sent);
     }
     lines
 }

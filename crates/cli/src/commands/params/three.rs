@@ -225,14 +225,7 @@ fn table(a: &Answer) -> Lines {
             format!("AND gates, in {} blocks", grouped(job.blocks)),
         );
         table.row("batches", grouped(job.batches), "generated for this job");
-        table.row(
-            "job's bits",
-            format!("{:.3}", job.bits_per_and),
-            format!(
-                "sent per AND by each party, {} in all",
-                bytes(job.bytes_sent as f64)
-            ),
-        );
+        table.sent(job.bits_per_and, job.bytes_sent);
     }
     table
 }
