@@ -44,6 +44,9 @@ pub struct Tally {
     pub pieces: u64,
     /// Rows that are moved in secret orders.
     pub moves: Moves,
+    /// Bits that are kept for later sessions, or were kept by earlier ones.
+    #[serde(default)]
+    pub kept: u64,
     /// The AND gates, levels and messages of each step that the program [entered](Session::enter); the first has those of no other.
     pub steps: Vec<StepTally>,
 }
@@ -164,7 +167,7 @@ impl Tally {
 }
 
 impl Counter {
-    fn keep(&mut self, wires: usize, lanes: usize) -> Slot {
+    fn hold(&mut self, wires: usize, lanes: usize) -> Slot {
         self.slots.push((wires, lanes));
         self.kept += (wires * lanes) as u64;
         self.peak(0);
@@ -254,7 +257,7 @@ impl Machine for Counter {
             tally.moves = tally.moves.and(Moves::once(lanes as u64, width as u64));
             tally.add_messages(self.step, MOVE);
         }
-        Ok(self.keep(width, lanes))
+        Ok(self.hold(width, lanes))
     }
 
     fn input(&mut self, owner: PartyId, wires: usize, lanes: usize, _: Option<&BitMatrix>) -> Result<Slot> {
@@ -263,11 +266,11 @@ impl Machine for Counter {
             owner.0,
             (wires * lanes) as u64,
         );
-        Ok(self.keep(wires, lanes))
+        Ok(self.hold(wires, lanes))
     }
 
     fn constant(&mut self, bits: &BitMatrix) -> Result<Slot> {
-        Ok(self.keep(bits.rows(), bits.lanes()))
+        Ok(self.hold(bits.rows(), bits.lanes()))
     }
 
     fn run(&mut self, plan: &Plan, _: bool, lanes: usize, inputs: &[Wires]) -> Result<Slot> {
@@ -286,7 +289,7 @@ impl Machine for Counter {
         }
         let own = width(inputs) + plan.slots();
         self.peak((own * lanes) as u64);
-        Ok(self.keep(plan.output_wires(), lanes))
+        Ok(self.hold(plan.output_wires(), lanes))
     }
 
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
@@ -295,7 +298,7 @@ impl Machine for Counter {
             let most = &mut self.tally.borrow_mut().pieces;
             *most = (*most).max(runs.len() as u64);
         }
-        Ok(self.keep(wires, runs.iter().map(LaneRun::lanes).sum()))
+        Ok(self.hold(wires, runs.iter().map(LaneRun::lanes).sum()))
     }
 
     fn digests(&self) -> bool {
@@ -306,7 +309,7 @@ impl Machine for Counter {
         // Both are put together from their parts.
         self.peak(((width(these) + width(those)) * self.lanes(these)) as u64);
         self.tally.borrow_mut().add_messages(self.step, COMPARE);
-        Ok(self.keep(DIGEST, 1))
+        Ok(self.hold(DIGEST, 1))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
@@ -318,6 +321,22 @@ impl Machine for Counter {
             (width * lanes) as u64,
         );
         Ok(to.contains(self.me()).then(|| BitMatrix::zeros(width, lanes)))
+    }
+
+    fn keep(&mut self, wires: &Wires) -> Result<BitMatrix> {
+        let tally = &mut *self.tally.borrow_mut();
+        tally.add_messages(self.step, REVEAL);
+        tally.kept += (wires.1.len() * self.slots[wires.0].1) as u64;
+        Ok(BitMatrix::zeros(0, 0))
+    }
+
+    fn take(&mut self, wires: usize, lanes: usize, _: &BitMatrix) -> Result<Slot> {
+        {
+            let tally = &mut *self.tally.borrow_mut();
+            tally.add_messages(self.step, COMPARE);
+            tally.kept += (wires * lanes) as u64;
+        }
+        Ok(self.hold(wires, lanes))
     }
 
     fn forget(&mut self, slot: Slot) {

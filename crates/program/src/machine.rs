@@ -43,6 +43,14 @@ pub(crate) trait Machine {
         refuse("compare rows")
     }
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
+    /// See [`cenote_session::Engine::keep`].
+    fn keep(&mut self, _wires: &Wires) -> Result<BitMatrix> {
+        refuse("keep")
+    }
+    /// See [`cenote_session::Engine::take`].
+    fn take(&mut self, _wires: usize, _lanes: usize, _share: &BitMatrix) -> Result<Slot> {
+        refuse("take what was kept")
+    }
     /// Compares what the parties say, besides what they have done.
     fn compare(&mut self, _said: &[u8; 32]) -> Result<()> {
         Ok(())
@@ -125,7 +133,7 @@ impl Hosted {
         }
     }
 
-    fn keep(&mut self, wires: AnyWires) -> Slot {
+    fn hold(&mut self, wires: AnyWires) -> Slot {
         let wires = (self.made, wires);
         self.made += 1;
         match self.free.pop() {
@@ -205,14 +213,14 @@ impl Machine for Hosted {
     ) -> Result<Slot> {
         self.note("input", &[], [owner.0.into(), wires as u64, lanes as u64]);
         let wires = self.engine.input(owner, wires, lanes, bits)?;
-        Ok(self.keep(wires))
+        Ok(self.hold(wires))
     }
 
     fn constant(&mut self, bits: &BitMatrix) -> Result<Slot> {
         self.note("constant", &[], [bits.rows() as u64, bits.lanes() as u64]);
         self.done.call("bits", bits.words().iter().copied());
         let wires = self.engine.constant(bits)?;
-        Ok(self.keep(wires))
+        Ok(self.hold(wires))
     }
 
     fn run(&mut self, plan: &Plan, new: bool, lanes: usize, inputs: &[Wires]) -> Result<Slot> {
@@ -228,14 +236,14 @@ impl Machine for Hosted {
         } else {
             self.engine.run_pieces(plan, &pieces(&self.wires, inputs))?
         };
-        Ok(self.keep(outputs))
+        Ok(self.hold(outputs))
     }
 
     fn arrange(&mut self, parts: &[Wires], runs: &[LaneRun]) -> Result<Slot> {
         self.note("arrange", parts, []);
         self.done.bytes(as_bytes(runs));
         let arranged = self.engine.arrange(&pieces(&self.wires, parts), runs)?;
-        Ok(self.keep(arranged))
+        Ok(self.hold(arranged))
     }
 
     fn shuffles(&self) -> bool {
@@ -257,7 +265,7 @@ impl Machine for Hosted {
         self.engine.compare(&self.done.digest())?;
         let wires = together(&self.wires, std::slice::from_ref(wires)).expect("there are some");
         let moved = self.engine.shuffle(&wires, order, back)?;
-        Ok(self.keep(moved))
+        Ok(self.hold(moved))
     }
 
     fn digests(&self) -> bool {
@@ -274,7 +282,7 @@ impl Machine for Hosted {
             return Err(Error::BadInput("a digest of no wires".into()));
         };
         let digest = self.engine.digest(&these, &those)?;
-        Ok(self.keep(digest))
+        Ok(self.hold(digest))
     }
 
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>> {
@@ -284,6 +292,24 @@ impl Machine for Hosted {
             Some(wires) => self.engine.reveal(&wires, to),
             None => Ok(to.contains(self.me()).then(|| BitMatrix::zeros(0, 0))),
         }
+    }
+
+    fn keep(&mut self, wires: &Wires) -> Result<BitMatrix> {
+        self.note("keep", std::slice::from_ref(wires), []);
+        self.engine.compare(&self.done.digest())?;
+        let wires = together(&self.wires, std::slice::from_ref(wires)).expect("there are some");
+        self.engine.keep(&wires)
+    }
+
+    fn take(&mut self, wires: usize, lanes: usize, share: &BitMatrix) -> Result<Slot> {
+        if share.lanes() != lanes {
+            return Err(Error::BadInput("a share of so many rows is expected".into()));
+        }
+        self.note("take", &[], [wires as u64, lanes as u64]);
+        // Peers that take something else would say other digests, and be accused of cheating.
+        self.engine.compare(&self.done.digest())?;
+        let wires = self.engine.take(wires, share)?;
+        Ok(self.hold(wires))
     }
 
     fn compare(&mut self, said: &[u8; 32]) -> Result<()> {

@@ -106,6 +106,7 @@ fn flows_of(relation: &Relation) -> RelationFlows {
                 .collect(),
             rows: ColumnFlows::new(),
         },
+        Operation::Kept(_) => of_nothing(relation),
         Operation::Project(input, exprs) => {
             let RelationFlows { columns, rows } = flows_of(input);
             RelationFlows {
@@ -178,6 +179,14 @@ fn flows_of(relation: &Relation) -> RelationFlows {
             aggregates,
             ..
         } => of_groups(&flows_of(input), keys, aggregates),
+    }
+}
+
+/// Of what shards have kept: what it tells of is told of the whole query.
+fn of_nothing(relation: &Relation) -> RelationFlows {
+    RelationFlows {
+        columns: vec![Rc::default(); relation.columns.len()],
+        rows: ColumnFlows::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod answer;
 mod call;
+mod cut;
 mod error;
 mod explain;
 mod expr;
@@ -25,6 +26,7 @@ mod segment;
 mod window;
 mod work;
 
+pub use cut::{Cut, HashKey, MAX_SHARDS, Parts, Placed, Placing};
 pub use error::{Error, Place, Result};
 pub use explain::{Explained, PlanStep, share};
 pub use flow::{Flow, FlowKind};

@@ -109,6 +109,7 @@ impl Places<'_> {
                 });
                 (Operation::Scan(*table), table_lists.collect())
             }
+            Operation::Kept(kept) => (Operation::Kept(kept.clone()), vec![None; relation.columns.len()]),
             Operation::Project(input, exprs) => {
                 let input = self.of(input)?;
                 let (exprs, lists) = self.each(exprs, &input.columns(), relation)?;

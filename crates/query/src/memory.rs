@@ -101,7 +101,7 @@ fn least_bytes(physical: &Physical) -> u64 {
     };
     let (own, inputs): (u64, Vec<&Physical>) = match &*physical.step {
         _ if physical.owner.is_some() => (0, Vec::new()),
-        Step::Scan { .. } | Step::Share(..) | Step::Paired(_) => (0, Vec::new()),
+        Step::Scan { .. } | Step::Kept { .. } | Step::Share(..) | Step::Paired(_) => (0, Vec::new()),
         Step::Project(input, _) | Step::Filter(input, _) | Step::Verify { input, .. } => (0, vec![&**input]),
         Step::Union(inputs) => (0, inputs.iter().collect()),
         Step::Group {
@@ -195,7 +195,7 @@ fn bytes_of_upload(upload: &Upload<'_>) -> u64 {
 /// What an owner keeps while it makes these rows.
 fn bytes_of_steps(physical: &Physical) -> u64 {
     match &*physical.step {
-        Step::Scan { .. } => 0,
+        Step::Scan { .. } | Step::Kept { .. } => 0,
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => bytes_of_steps(input),
         Step::Verify { input, .. } | Step::Repeat { input, .. } => bytes_of_steps(input),
         Step::Union(inputs) => inputs.iter().map(bytes_of_steps).max().unwrap_or(0),

@@ -18,6 +18,7 @@ use crate::resolve::resolve;
 use crate::schema::{Count, Schema};
 use crate::secret::upload::given;
 use crate::segment::Segments;
+use crate::work::Work;
 
 /// A query over the tables of a schema, and how it is done.
 #[derive(Debug)]
@@ -31,16 +32,30 @@ pub struct Query {
     /// Whether the rows come in that order.
     is_ordered: bool,
     segments: Segments,
+    is_shard: bool,
 }
 
 /// What a party gives for a query: made of its own rows before anybody is met.
-pub struct OwnInput(pub(crate) VecDeque<VecDeque<BitMatrix>>);
+#[derive(Default)]
+pub struct OwnInput {
+    pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
+    pub(crate) kept: VecDeque<BitMatrix>,
+}
 
 impl OwnInput {
+    /// The same, with this party's shares of what each shard has kept, in their order: what a merge takes.
+    #[must_use]
+    pub fn with_kept(self, kept: Vec<BitMatrix>) -> Self {
+        OwnInput {
+            kept: kept.into(),
+            ..self
+        }
+    }
+
     /// The bits of each segment of each input, which an owner may change as it likes: for tests of what the others do about it.
     #[doc(hidden)]
     pub fn bits(&mut self) -> impl Iterator<Item = &mut BitMatrix> {
-        self.0.iter_mut().flatten()
+        self.given.iter_mut().flatten()
     }
 }
 
@@ -64,12 +79,6 @@ impl Query {
             );
             return Err(Error::query(resolved.relation.at, what));
         }
-        let field = |column: &Info| Field {
-            name: column.name.clone(),
-            kind: column.kind.to_type(),
-            nullable: column.nullable,
-        };
-        let fields = columns.iter().map(field).collect();
         let order = resolved
             .order
             .iter()
@@ -88,14 +97,64 @@ impl Query {
         }
         .steps(places(&resolved.relation, &schema, &work)?.as_ref())?;
         Ok(Query {
-            schema,
-            relation: resolved.relation,
-            physical,
-            fields,
             order,
             is_ordered: resolved.is_ordered,
-            segments: Segments::default(),
+            ..Query::planned(schema, resolved.relation, physical)
         })
+    }
+
+    fn planned(schema: Schema, relation: Relation, physical: Physical) -> Self {
+        let field = |column: &Info| Field {
+            name: column.name.clone(),
+            kind: column.kind.to_type(),
+            nullable: column.nullable,
+        };
+        Query {
+            schema,
+            fields: relation.columns.iter().map(field).collect(),
+            relation,
+            physical,
+            order: Vec::new(),
+            is_ordered: false,
+            segments: Segments::default(),
+            is_shard: false,
+        }
+    }
+
+    /// What a shard computes: `relation`, of its part of the tables.
+    pub(crate) fn of_shard(relation: Relation, schema: Schema) -> Result<Self> {
+        let work = Work::default();
+        let physical = Planner {
+            schema: &schema,
+            work: &work,
+        }
+        .steps(&relation)?;
+        Ok(Query {
+            is_shard: true,
+            ..Query::planned(schema, relation, physical)
+        })
+    }
+
+    /// The same answer, computed of what shards have kept, as `relation` has it.
+    pub(crate) fn merging(&self, relation: Relation) -> Result<Self> {
+        let (schema, work) = (self.schema.clone(), Work::default());
+        let physical = Planner {
+            schema: &schema,
+            work: &work,
+        }
+        .steps(&relation)?;
+        Ok(Query {
+            fields: self.fields.clone(),
+            order: self.order.clone(),
+            is_ordered: self.is_ordered,
+            segments: self.segments,
+            ..Query::planned(schema, relation, physical)
+        })
+    }
+
+    /// Whether it keeps what it computes, for a merge.
+    pub fn is_shard(&self) -> bool {
+        self.is_shard
     }
 
     /// The same, with no more than so many rows worked on at once: for tests, in which tables are short.
@@ -178,6 +237,9 @@ impl Query {
             tables,
             segments: self.segments,
         };
-        Ok(OwnInput(given(&self.physical, me, &own)?))
+        Ok(OwnInput {
+            given: given(&self.physical, me, &own)?,
+            kept: VecDeque::new(),
+        })
     }
 }

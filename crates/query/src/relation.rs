@@ -98,6 +98,18 @@ pub(crate) enum Operation {
     First(Box<Relation>, Vec<Order>, Range<usize>),
     /// Each row, with what is made of the rows around it behind its own columns.
     Window(Box<Relation>, Window),
+    /// What shards have kept.
+    Kept(Kept),
+}
+
+/// Rows that shards have kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// How many shards there are, and how many rows each has kept.
+    pub(crate) shards: usize,
+    pub(crate) rows: usize,
+    /// How many different values, nulls included, each column has at most.
+    pub(crate) distinct: Vec<Option<u64>>,
 }
 
 #[derive(Clone, Debug)]
@@ -109,6 +121,15 @@ pub(crate) struct Relation {
 }
 
 impl Relation {
+    /// Another operation that gives the same columns.
+    pub(crate) fn with(&self, operation: Operation) -> Self {
+        Relation {
+            operation,
+            columns: self.columns.clone(),
+            at: self.at,
+        }
+    }
+
     /// Its columns as expressions.
     pub(crate) fn all(&self) -> Vec<Expr> {
         let column = |(at, info): (usize, &Info)| Expr::column(at, info.kind, info.nullable);
@@ -131,7 +152,7 @@ impl Relation {
                 _ => false,
             },
             Operation::Window(input, _) => column < input.columns.len() && input.is_null(column),
-            Operation::Scan(_) | Operation::Inner(..) | Operation::Outer { .. } => false,
+            Operation::Scan(_) | Operation::Kept(_) | Operation::Inner(..) | Operation::Outer { .. } => false,
         }
     }
 
@@ -139,6 +160,7 @@ impl Relation {
     pub(crate) fn tables(&self) -> usize {
         match &self.operation {
             Operation::Scan(_) => 1,
+            Operation::Kept(_) => 0,
             _ => self.inputs().into_iter().map(Relation::tables).sum(),
         }
     }
@@ -154,7 +176,7 @@ impl Relation {
     /// The relations that it is made of.
     pub(crate) fn inputs(&self) -> Vec<&Relation> {
         match &self.operation {
-            Operation::Scan(_) => Vec::new(),
+            Operation::Scan(_) | Operation::Kept(_) => Vec::new(),
             Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
                 vec![input]
             }
@@ -164,10 +186,23 @@ impl Relation {
         }
     }
 
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Relation> {
+        match &mut self.operation {
+            Operation::Scan(_) | Operation::Kept(_) => Vec::new(),
+            Operation::Project(input, _) | Operation::Filter(input, _) | Operation::First(input, ..) => {
+                vec![input]
+            }
+            Operation::Group { input, .. } | Operation::Window(input, _) => vec![input],
+            Operation::Outer { left, right, .. } => vec![left, right],
+            Operation::Inner(inputs, _) | Operation::Union(inputs) => inputs.iter_mut().collect(),
+        }
+    }
+
     /// The most rows that it may have.
     pub(crate) fn most_rows(&self, schema: &Schema) -> u64 {
         let rows = match &self.operation {
             Operation::Scan(table) => schema.tables[*table].max_rows as u64,
+            Operation::Kept(kept) => (kept.shards * kept.rows) as u64,
             Operation::Project(input, _) | Operation::Filter(input, _) => input.most_rows(schema),
             Operation::Inner(inputs, _) => inputs.iter().fold(1, |rows, input| {
                 u64::saturating_mul(rows, input.most_rows(schema))
@@ -197,7 +232,7 @@ impl Relation {
     pub(crate) fn parts(&self) -> usize {
         let size = |expr: &Expr| expr.extent().parts;
         let own: usize = match &self.operation {
-            Operation::Scan(_) | Operation::Union(_) => 0,
+            Operation::Scan(_) | Operation::Kept(_) | Operation::Union(_) => 0,
             Operation::Project(_, exprs) | Operation::Inner(_, exprs) => exprs.iter().map(size).sum(),
             Operation::Filter(_, condition) => size(condition),
             Operation::Outer { on, .. } => on.iter().map(|(x, y)| size(x) + size(y)).sum(),
@@ -248,6 +283,30 @@ impl Relation {
                 made_of: None,
                 shown: false,
             },
+        }
+    }
+
+    /// Groups of groups, with the kinds and names of the groups of the query.
+    pub(crate) fn promised_by(self, of: &Relation) -> Self {
+        let told = self.all().into_iter().zip(&of.columns);
+        let told = told.map(|(column, info)| {
+            // More rows than any table may have are a failure, and not another number.
+            let fits = info.kind == column.kind || info.kind.holds(column.kind);
+            let column = match fits {
+                true => column.into_kind(info.kind),
+                false => column.within(info.kind),
+            };
+            // A sum of no counts is null.
+            let column = match info.nullable {
+                true => column,
+                false => column.with_default(Expr::number(0, 0).into_kind(info.kind)),
+            };
+            (info.name.clone(), column)
+        });
+        let told = told.collect();
+        Relation {
+            at: of.at,
+            ..self.project(told)
         }
     }
 

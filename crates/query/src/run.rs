@@ -1,7 +1,5 @@
 //! The run of a query: its steps, and who is told what of the rows that come of them.
 
-use std::collections::VecDeque;
-
 use cenote_primitives::BitMatrix;
 use cenote_program::{Abilities, Bits, Session, Tally};
 use cenote_session::Parties;
@@ -10,6 +8,7 @@ use cenote_tables::Table;
 use crate::error::{Error, Result};
 use crate::query::{OwnInput, Query};
 use crate::schema::Count;
+use crate::secret::shards::to_keep;
 use crate::secret::{Executor, Rows};
 
 impl Query {
@@ -18,16 +17,31 @@ impl Query {
     /// # Errors
     /// None that a planned query has.
     pub fn tally(&self, abilities: Abilities) -> Result<Tally> {
-        let nothing = || OwnInput(VecDeque::new());
         let parties = self.schema().parties.into();
         let tally = cenote_program::tally(parties, abilities, |session| {
-            self.run_with(session, nothing(), &|_, most| most)
-                .map_err(|error| match error {
-                    Error::Session(error) => error,
-                    other => cenote_program::Error::BadInput(other.to_string()),
-                })
+            let done = match self.is_shard() {
+                true => self.keep(session, OwnInput::default()).map(drop),
+                false => self
+                    .run_with(session, OwnInput::default(), &|_, most| most)
+                    .map(drop),
+            };
+            done.map_err(|error| match error {
+                Error::Session(error) => error,
+                other => cenote_program::Error::BadInput(other.to_string()),
+            })
         })?;
         Ok(tally)
+    }
+
+    /// Computes the rows of a shard with the others, and opens nothing: this party's share of them, which the merge takes.
+    ///
+    /// # Errors
+    /// What happened to the session.
+    pub fn keep(&self, session: &Session, given: OwnInput) -> Result<BitMatrix> {
+        let mut executor = self.executor(session, given);
+        let rows = executor.rows(self.physical());
+        let failed = executor.failed();
+        Ok(to_keep(session, &self.record(session, &rows), &failed)?)
     }
 
     /// Computes the answer with the others: there is one for those to whom it goes.
@@ -68,15 +82,20 @@ impl Query {
         Ok(opened.map(|bits| self.answer(&bits)))
     }
 
-    /// The rows of the answer, after everybody has learnt that nothing has gone wrong.
-    fn checked_rows(&self, session: &Session, given: OwnInput) -> Result<Rows> {
-        let mut executor = Executor {
+    fn executor<'a>(&self, session: &'a Session, given: OwnInput) -> Executor<'a> {
+        Executor {
             session,
-            given: given.0,
+            given: given.given,
+            kept: given.kept,
             segments: self.segments(),
             failures: Vec::new(),
             begun: 0,
-        };
+        }
+    }
+
+    /// The rows of the answer, after everybody has learnt that nothing has gone wrong.
+    fn checked_rows(&self, session: &Session, given: OwnInput) -> Result<Rows> {
+        let mut executor = self.executor(session, given);
         let rows = match self.schema().answer.count {
             Count::AtMost(most) => executor.at_most_of(self.physical(), most),
             Count::Revealed => executor.rows(self.physical()),
@@ -91,10 +110,7 @@ impl Query {
             let bounds = field.kind.range().filter(|bounds| beyond(*bounds));
             executor.bounded(cell, info.kind, bounds, &rows.live);
         }
-        let failed = executor
-            .failures
-            .iter()
-            .fold(session.public_bits(1, 0), |any, failure| any.or(failure));
+        let failed = executor.failed();
         let opened = session.reveal_bits(&[failed], Parties::all(session.parties()))?;
         match opened.is_some_and(|failed| failed.get(0, 0)) {
             true => Err(Error::NoAnswer),

@@ -165,6 +165,16 @@ impl Session {
         }
     }
 
+    pub(crate) fn keep_node(&self, node: &Node) -> Result<BitMatrix> {
+        let wires = self.wires(std::iter::once(node)).unwrap_or_default();
+        let core = &mut *self.0.core.borrow_mut();
+        let share = slots(&wires)
+            .first()
+            .and_then(|wires| core.attempt(|machine| machine.keep(wires)));
+        core.check()?;
+        Ok(share.expect("a session that failed says so"))
+    }
+
     /// Compiles and runs what was recorded for so many lanes.
     pub(super) fn run(&self, core: &mut Core, lanes: usize) {
         self.sweep(core);

@@ -295,6 +295,10 @@ fn what<'a>(physical: &'a Physical, schema: &Schema) -> Option<(String, Vec<&'a 
             let what = format!("each row {times} times, at most {} in all", physical.rows);
             (what, vec![&**input])
         }
+        Step::Kept { shards, rows } => {
+            let what = format!("the rows that {shards} shards have kept, {rows} of each");
+            (what, Vec::new())
+        }
         Step::Verify { input, most, .. } => {
             let what = format!("verified to be groups of at most {most} rows");
             (what, vec![&**input])

@@ -77,6 +77,12 @@ pub(super) fn columns(physical: &Physical, schema: &Schema) -> Columns {
             };
             Columns::concat([columns(input, schema), number])
         }
+        Step::Kept { .. } => Columns {
+            names: (1..=physical.columns.len())
+                .map(|at| format!("kept {at}"))
+                .collect(),
+            lists: vec![None; physical.columns.len()],
+        },
         Step::Union(inputs) => columns(&inputs[0], schema),
         Step::Group {
             input,

@@ -88,7 +88,11 @@ impl OwnTables<'_> {
                 self.pieces(places.len(), |part| each(rows.at(&places[part])))
             }
             Step::Window { input, window } => self.windowed(physical, (input, window), each),
-            Step::Share(..) | Step::Paired(_) | Step::Verify { .. } | Step::Repeat { .. } => {
+            Step::Share(..)
+            | Step::Paired(_)
+            | Step::Verify { .. }
+            | Step::Repeat { .. }
+            | Step::Kept { .. } => {
                 unreachable!("what is secret has no owner")
             }
         }
@@ -295,6 +299,7 @@ impl OwnTables<'_> {
 pub(crate) fn tables(physical: &Physical, each: &mut impl FnMut(usize)) {
     match &*physical.step {
         Step::Scan { table, .. } => each(*table),
+        Step::Kept { .. } => (),
         Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => tables(input, each),
         Step::Group { input, .. } | Step::Verify { input, .. } => tables(input, each),
         Step::First { input, .. } | Step::Window { input, .. } | Step::Repeat { input, .. } => {

@@ -332,25 +332,6 @@ impl Planner<'_> {
         let aggregates = parts.aggregates(first, tables.outer, &joined.columns);
         let keys = keys.iter().map(|key| tables.own(0, key)).collect();
         let groups = joined.grouped(keys, aggregates, kept.most_rows(self.schema));
-        let told = groups.all().into_iter().zip(&relation.columns);
-        let told = told.map(|(column, info)| {
-            // More rows than any table may have are a failure, and not another number.
-            let fits = info.kind == column.kind || info.kind.holds(column.kind);
-            let column = match fits {
-                true => column.into_kind(info.kind),
-                false => column.within(info.kind),
-            };
-            // A sum of no counts is null.
-            let column = match info.nullable {
-                true => column,
-                false => column.with_default(Expr::number(0, 0).into_kind(info.kind)),
-            };
-            (info.name.clone(), column)
-        });
-        let told = told.collect();
-        Relation {
-            at: relation.at,
-            ..groups.project(told)
-        }
+        groups.promised_by(relation)
     }
 }

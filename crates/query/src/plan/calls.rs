@@ -100,7 +100,7 @@ impl Sources {
             return;
         }
         match &*steps.step {
-            Step::Scan { .. } => (),
+            Step::Scan { .. } | Step::Kept { .. } => (),
             Step::Project(input, exprs) => exprs[column].columns(&mut |column| self.add(input, column)),
             Step::Filter(input, _) | Step::Share(input, _) => self.add(input, column),
             Step::First { input, .. } | Step::Verify { input, .. } => self.add(input, column),

@@ -153,7 +153,7 @@ impl Planner<'_> {
 }
 
 /// The relations that are joined, and the conditions.
-pub(super) fn flatten(
+pub(crate) fn flatten(
     relation: &Relation,
     first: usize,
     inputs: &mut Vec<Input>,

@@ -22,13 +22,15 @@ pub(crate) mod window;
 use std::sync::Arc;
 
 use self::combine::{first, union};
+use self::facts::Facts;
 use self::group::{grouped_by, own_groups};
+pub(crate) use self::inner::flatten;
 use self::moments::Moments;
-use self::physical::{Physical, Step};
+use self::physical::{Column, Physical, Step};
 pub(crate) use self::planner::Planner;
 use crate::error::{Error, Result};
 use crate::expr::Expr;
-use crate::relation::{Aggregate, Function, Operation, Order, Relation};
+use crate::relation::{Aggregate, Function, Info, Kept, Operation, Order, Relation};
 use crate::schema::Count;
 
 /// Most exchanges of records of a query: some minutes of planning, and hours of computing.
@@ -54,9 +56,14 @@ fn bounded(steps: Physical, most: usize) -> Physical {
 }
 
 impl Planner<'_> {
-    /// Steps whose columns are all of those of `relation`.
+    /// Steps whose columns are all of those of `relation`, wherever they are done.
+    pub(crate) fn all(&self, relation: &Relation) -> Result<Physical> {
+        self.plan(relation, &relation.all())
+    }
+
+    /// Steps whose columns are all of those of `relation`, done secretly in the end.
     pub(crate) fn steps(&self, relation: &Relation) -> Result<Physical> {
-        let steps = self.plan(relation, &relation.all())?.shared(&[]);
+        let steps = self.all(relation)?.shared(&[]);
         let steps = match self.schema.answer.count {
             Count::AtMost(most) => bounded(steps, most),
             Count::Revealed => steps,
@@ -90,6 +97,7 @@ impl Planner<'_> {
             Operation::Union(inputs) => union(self.each(inputs, wanted)?, relation.at),
             Operation::Group { .. } => self.groups(relation, wanted),
             Operation::Window(input, window) => self.windowed(relation, (input, window), wanted),
+            Operation::Kept(kept) => Ok(of_shards(relation, kept).project(wanted.to_vec())),
             Operation::First(input, order, rows) => {
                 let input = self.plan(input, &with_order(wanted, order))?;
                 Ok(first(input, wanted.len(), order, rows.clone()))
@@ -124,6 +132,24 @@ impl Planner<'_> {
         self.work.keep(&made, relation.at)?;
         let groups = of_groups(relation, (steps, keys.len(), *grouped), &aggregates, &made)?;
         self.cheaper_groups(groups, relation, wanted)
+    }
+}
+
+/// The rows that shards have kept.
+fn of_shards(relation: &Relation, kept: &Kept) -> Physical {
+    let column = |info: &Info| Column {
+        kind: info.kind,
+        nullable: info.nullable,
+    };
+    Physical {
+        columns: relation.columns.iter().map(column).collect(),
+        rows: kept.shards * kept.rows,
+        owner: None,
+        facts: Facts::new(Vec::new(), kept.distinct.clone()),
+        step: Arc::new(Step::Kept {
+            shards: kept.shards,
+            rows: kept.rows,
+        }),
     }
 }
 

@@ -12,10 +12,10 @@ use crate::expr::{Comparison, Expr, Node};
 use crate::relation::{Operation, Relation};
 
 /// A relation of a join: what is asked of it, and of it alone.
-pub(super) struct Input {
-    pub(super) relation: Relation,
+pub(crate) struct Input {
+    pub(crate) relation: Relation,
     /// Its first column among those of the join.
-    pub(super) first: usize,
+    pub(crate) first: usize,
     pub(super) filters: Vec<Expr>,
     /// What is wanted of it, over the columns of the join.
     pub(super) atoms: Vec<Expr>,

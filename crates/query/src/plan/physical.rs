@@ -74,6 +74,11 @@ pub(crate) enum Step {
     },
     /// Rows of a party become secrets, in the order of these columns.
     Share(Box<Physical>, Vec<usize>),
+    /// What so many shards have kept, so many rows each.
+    Kept {
+        shards: usize,
+        rows: usize,
+    },
 }
 
 /// What rows are ordered by.
@@ -181,7 +186,7 @@ impl Physical {
     /// The steps whose rows it takes.
     pub(crate) fn inputs(&self) -> Vec<&Physical> {
         match &*self.step {
-            Step::Scan { .. } => Vec::new(),
+            Step::Scan { .. } | Step::Kept { .. } => Vec::new(),
             Step::Project(input, _) | Step::Filter(input, _) | Step::Share(input, _) => vec![input],
             Step::Verify { input, .. } | Step::Group { input, .. } => vec![input],
             Step::First { input, .. } | Step::Window { input, .. } | Step::Repeat { input, .. } => {
@@ -229,7 +234,7 @@ impl Physical {
         };
         let (own, inputs): (u64, Vec<&Physical>) = match &*self.step {
             _ if self.owner.is_some() => (0, Vec::new()),
-            Step::Scan { .. } => (0, Vec::new()),
+            Step::Scan { .. } | Step::Kept { .. } => (0, Vec::new()),
             Step::Share(..) | Step::Paired(_) => (self.rows as u64, Vec::new()),
             Step::Project(input, _) | Step::Filter(input, _) => (input.rows as u64, vec![&**input]),
             Step::Verify { input, .. } => (input.rows as u64, vec![&**input]),

@@ -206,7 +206,12 @@ impl Found {
                     expr.columns(&mut |column| self.add_alike(origins(input, column)));
                 }
             }
-            Step::Scan { .. } | Step::Paired(_) | Step::Union(_) | Step::Share(..) | Step::Repeat { .. } => {}
+            Step::Scan { .. }
+            | Step::Kept { .. }
+            | Step::Paired(_)
+            | Step::Union(_)
+            | Step::Share(..)
+            | Step::Repeat { .. } => {}
         }
     }
 
@@ -272,7 +277,7 @@ fn origins(steps: &Physical, column: usize) -> Vec<Origin> {
         Step::Window { input, .. } | Step::Repeat { input, .. } if column < input.columns.len() => {
             origins(input, column)
         }
-        Step::Window { .. } | Step::Repeat { .. } => Vec::new(),
+        Step::Window { .. } | Step::Repeat { .. } | Step::Kept { .. } => Vec::new(),
         Step::Union(inputs) => inputs.iter().flat_map(|input| origins(input, column)).collect(),
         Step::Join(join) => match column.checked_sub(join.probe.columns.len()) {
             None => origins(&join.probe, column),

@@ -6,6 +6,7 @@ mod expr;
 mod formula;
 mod group;
 mod join;
+pub(crate) mod shards;
 mod source;
 mod text;
 pub(crate) mod upload;
@@ -36,6 +37,8 @@ pub(crate) struct Executor<'a> {
     pub(crate) session: &'a Session,
     /// What this party gives: of each upload the segments.
     pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
+    /// This party's shares of what shards have kept.
+    pub(crate) kept: VecDeque<BitMatrix>,
     pub(crate) segments: Segments,
     /// What must be 0 for the query to have an answer.
     pub(crate) failures: Vec<Bits>,
@@ -49,6 +52,12 @@ impl<'a> Executor<'a> {
         self.begun += 1;
         let step = self.begun;
         self.within(step, |executor| done(executor, step))
+    }
+
+    /// Whether anything has gone wrong so far.
+    pub(crate) fn failed(&self) -> Bits {
+        let nothing = self.session.public_bits(1, 0);
+        self.failures.iter().fold(nothing, |any, failure| any.or(failure))
     }
 
     /// Does something that belongs to a step.
@@ -103,6 +112,7 @@ impl<'a> Executor<'a> {
                 let rows = self.rows(input);
                 self.repeated(rows, *count, physical)
             }
+            Step::Kept { shards, rows } => self.of_shards(physical, *shards, *rows),
             _ => {
                 let source = self.source_of(physical, step);
                 self.all(source)

@@ -110,7 +110,8 @@ impl<'a> Executor<'a> {
             | Step::Group { .. }
             | Step::First { .. }
             | Step::Window { .. }
-            | Step::Repeat { .. } => Origin::Whole {
+            | Step::Repeat { .. }
+            | Step::Kept { .. } => Origin::Whole {
                 rows: self.rows_of(physical, step),
                 taken: 0,
             },

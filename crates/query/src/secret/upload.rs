@@ -389,7 +389,7 @@ pub(crate) fn uploads<'a>(
                 shape: Shape::Plain { keys: &[] },
             }),
         }),
-        Step::Scan { .. } => Ok(()),
+        Step::Scan { .. } | Step::Kept { .. } => Ok(()),
     }
 }
 

@@ -11,4 +11,5 @@ mod memory;
 mod paired;
 mod public;
 mod secret_only;
+mod shards;
 mod texts;

@@ -5,8 +5,12 @@
 mod data;
 mod sqlite;
 
+use std::num::NonZero;
+
+use cenote_net::PartyId;
+use cenote_primitives::BitMatrix;
 use cenote_program::local::in_the_clear;
-use cenote_query::{Error, Query};
+use cenote_query::{Error, HashKey, Query};
 use cenote_tables::{Table, cell};
 
 use self::data::Tpch;
@@ -41,6 +45,48 @@ fn ours(tpch: &Tpch, sql: &str) -> Table {
     answers.into_iter().next().unwrap()
 }
 
+/// The same, computed in `shards`: nothing if the query cannot be cut.
+fn ours_in_shards(tpch: &Tpch, sql: &str, shards: NonZero<u32>) -> Table {
+    let query = Query::new(sql, tpch.schema.clone()).unwrap_or_else(|error| panic!("{error}: {sql}"));
+    let cut = query
+        .cut(shards, 40)
+        .unwrap_or_else(|error| panic!("{error}: {sql}"));
+    let own = |me: PartyId| -> Vec<Option<Table>> {
+        let declared = tpch.schema.tables.iter().zip(&tpch.tables);
+        declared
+            .map(|(declared, table)| (declared.party == me).then(|| table.clone()))
+            .collect()
+    };
+    let key = HashKey::new([3; 32]);
+    let in_session = |result: cenote_query::Result<_>| match result {
+        Ok(kept) => Ok(kept),
+        Err(Error::Session(error)) => Err(error),
+        Err(error) => panic!("{error}: {sql}"),
+    };
+    let kept: Vec<Vec<BitMatrix>> = (0..cut.shards())
+        .map(|shard| {
+            let kept = in_the_clear(3, |session| {
+                let own = own(session.me());
+                let own = cut.parts(&key, &own).unwrap().of_shard(shard);
+                let given = cut.shard().prepare(session.me(), &own).unwrap();
+                in_session(cut.shard().keep(session, given))
+            });
+            kept.unwrap()
+        })
+        .collect();
+    let answers = in_the_clear(3, |session| {
+        let me = session.me();
+        let kept = kept.iter().map(|parties| parties[me.index()].clone()).collect();
+        let given = cut.merge().prepare(me, &own(me)).unwrap().with_kept(kept);
+        match cut.merge().run(session, given) {
+            Ok(answer) => Ok(answer.expect("all learn it")),
+            Err(Error::Session(error)) => Err(error),
+            Err(error) => panic!("{error}: {sql}"),
+        }
+    });
+    answers.unwrap().swap_remove(0)
+}
+
 /// Compares the answers to a query, whose rows have an order.
 fn agrees(sql: &str) {
     compare(&Tpch::new(ten_thousandths()), sql);
@@ -56,7 +102,19 @@ fn agrees_secretly(sql: &str) {
     compare(&tpch, sql);
 }
 
+/// The same in shards.
+fn agrees_in_shards(sql: &str) {
+    let tpch = Tpch::new(ten_thousandths());
+    compare_with(&tpch, sql, |sql| {
+        ours_in_shards(&tpch, sql, NonZero::new(4).expect("it is not 0"))
+    });
+}
+
 fn compare(tpch: &Tpch, sql: &str) {
+    compare_with(tpch, sql, |sql| ours(tpch, sql));
+}
+
+fn compare_with(tpch: &Tpch, sql: &str, ours: impl Fn(&str) -> Table) {
     let sql = match sql.strip_prefix("WITH ") {
         Some(rest) => format!("{},{rest}", ITEMS.trim_end()),
         None => format!("{ITEMS}{sql}"),
@@ -67,7 +125,7 @@ fn compare(tpch: &Tpch, sql: &str) {
         .flatten()
         .any(|value| *value != rusqlite::types::Value::Null);
     assert!(is_of_use, "the query is of no use: {right:?}");
-    let table = ours(tpch, &sql);
+    let table = ours(&sql);
     let row = |row: usize| -> Vec<Option<String>> {
         let cells = table.columns.iter().zip(&table.fields);
         cells
@@ -125,4 +183,14 @@ queries! {
     q13_secretly "q13"
     q16_secretly "q16"
     q22_secretly "q22"
+}
+
+queries! {
+    agrees_in_shards:
+    q1_in_shards "q1"
+    q3_in_shards "q3"
+    q5_in_shards "q5"
+    q6_in_shards "q6"
+    q13_in_shards "q13"
+    q18_in_shards "q18"
 }

@@ -1,0 +1,225 @@
+//! A query in shards: each computes it of some of the rows and keeps what comes of it as secrets, and a merge computes the answer of that.
+//!
+//! The rows of a table are placed in shards by the value of a column (rows with one value are in one shard), or anyhow, or every shard has all of them. A join is
+//! computed shard by shard where rows that meet are in one shard. Sums, counts, the least and the greatest of groups are made of those of each shard; so are the first rows in an order. What is
+//! done above these, the merge does.
+//!
+//! **What a cheating owner can do** by placing its rows elsewhere: its rows do not meet those of others, or rows of one key of its own count as those of
+//! several keys. Nobody verifies where it places them.
+
+mod choice;
+mod merge;
+mod parts;
+mod placing;
+
+use std::num::NonZero;
+
+use self::choice::candidates;
+use self::merge::{Halves, halves, kept_of, refused};
+pub use self::parts::{HashKey, Parts};
+pub use self::placing::Placing;
+use crate::error::{Error, Result};
+use crate::listed::places;
+use crate::plan::Planner;
+use crate::query::Query;
+use crate::relation::{Kept, Relation};
+use crate::schema::{Count, Declared, Schema};
+use crate::work::Work;
+
+/// Most shards of a query.
+pub const MAX_SHARDS: u32 = 4096;
+
+/// Most ways to place rows that are planned.
+const MAX_PLANNED: usize = 12;
+
+/// A query in shards.
+#[derive(Debug)]
+pub struct Cut {
+    shards: u32,
+    tables: Vec<Placed>,
+    shard: Query,
+    merge: Query,
+}
+
+/// The rows of a table in shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// In which shards they are.
+    pub placing: Placing,
+    /// The most of them that a shard has.
+    pub rows: usize,
+}
+
+impl Cut {
+    /// How many shards there are.
+    pub fn shards(&self) -> u32 {
+        self.shards
+    }
+
+    /// Where the rows of each table are, in the order of the schema.
+    pub fn tables(&self) -> &[Placed] {
+        &self.tables
+    }
+
+    /// What each shard computes, of its part of the tables: [`Query::keep`] runs it.
+    pub fn shard(&self) -> &Query {
+        &self.shard
+    }
+
+    /// What is computed of all that the shards have kept: [`Query::run`] runs it.
+    pub fn merge(&self) -> &Query {
+        &self.merge
+    }
+}
+
+impl Query {
+    /// Cuts it into so many shards, in the way that takes the least. That an honest owner has more rows for a shard than there is room for has at most the
+    /// probability `2^-security`, whatever the rows are.
+    ///
+    /// # Errors
+    /// [`Error::Query`](crate::Error::Query) if no part of it can be computed in shards, [`Error::Declared`](crate::Error::Declared) if there are too many.
+    pub fn cut(&self, shards: NonZero<u32>, security: u32) -> Result<Cut> {
+        let ways = self.ways_to_cut(shards, security)?;
+        let best = ways.into_iter().min_by_key(Cut::exchanges);
+        best.ok_or_else(|| refused(self.relation()))
+    }
+
+    /// All ways that are tried, so that tests see the answer of each.
+    ///
+    /// # Errors
+    /// As [`Query::cut`].
+    #[doc(hidden)]
+    pub fn ways_to_cut(&self, shards: NonZero<u32>, security: u32) -> Result<Vec<Cut>> {
+        let shards = shards.get();
+        if shards > MAX_SHARDS {
+            let what = format!("`shards` is {shards}, and {MAX_SHARDS} is the most");
+            return Err(Error::Declared(what));
+        }
+        let work = Work::default();
+        let relation = places(self.relation(), self.schema(), &work)?;
+        let (mut cuts, mut failed) = (Vec::new(), None);
+        for placings in candidates(&relation, self.schema()) {
+            let tables = placed(self.schema(), &placings, shards, security)?;
+            let Some(halves) = halves(&relation, &|table| placings[table]) else {
+                continue;
+            };
+            match self.cut_so(shards, tables, halves) {
+                Ok(cut) => cuts.push(cut),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        match failed {
+            Some(error) if cuts.is_empty() => Err(error),
+            _ => Ok(cuts),
+        }
+    }
+
+    fn cut_so(&self, shards: u32, tables: Vec<Placed>, halves: Halves) -> Result<Cut> {
+        let Halves { shard, mut merge } = halves;
+        let own = of_shard(self.schema(), &tables);
+        let shard = Query::of_shard(shard, own)?;
+        if let Some(kept) = kept_of(&mut merge) {
+            *kept = Kept {
+                shards: shards as usize,
+                rows: shard.physical().rows,
+                distinct: self.distinct(shard.relation())?,
+            };
+        }
+        let merge = self.merging(merge)?;
+        Ok(Cut {
+            shards,
+            tables,
+            shard,
+            merge,
+        })
+    }
+
+    /// How many different values each column of a relation has at most, of all rows of the tables.
+    fn distinct(&self, relation: &Relation) -> Result<Vec<Option<u64>>> {
+        let work = Work::default();
+        let planner = Planner {
+            schema: self.schema(),
+            work: &work,
+        };
+        Ok(planner.all(relation)?.facts.distinct)
+    }
+}
+
+impl Cut {
+    /// About how many exchanges of records it takes.
+    fn exchanges(&self) -> u64 {
+        let shards = self.shard.exchanges().saturating_mul(self.shards.into());
+        shards.saturating_add(self.merge.exchanges())
+    }
+}
+
+/// The rows of tables in shards.
+fn placed(schema: &Schema, placings: &[Placing], shards: u32, security: u32) -> Result<Vec<Placed>> {
+    let by_key = placings
+        .iter()
+        .filter(|placing| matches!(placing, Placing::Key(_)));
+    // Each of them has a chance of its own.
+    let security = cenote_params::shards::of_attempt(security, by_key.count() as u64);
+    let of = |(table, &placing): (&Declared, &Placing)| {
+        let rows = match placing {
+            Placing::Whole => table.max_rows,
+            Placing::Rows => table.max_rows.div_ceil(shards as usize),
+            Placing::Key(column) => {
+                let most = most_of_key(table, column);
+                let rows = cenote_params::shards::capacity(
+                    table.max_rows as u64,
+                    most as u64,
+                    shards.into(),
+                    security.min(128),
+                );
+                let rows = rows.map_err(|error| Error::Declared(error.to_string()))?;
+                usize::try_from(rows).map_or(table.max_rows, |rows| rows.min(table.max_rows))
+            }
+        };
+        Ok(Placed { placing, rows })
+    };
+    schema.tables.iter().zip(placings).map(of).collect()
+}
+
+/// The most rows of a table with one value in a column, as far as that is promised.
+fn most_of_key(table: &Declared, column: usize) -> usize {
+    let name = &table.fields[column].name;
+    match table.is_unique(name) {
+        true => 1,
+        false => table.at_most.get(name).copied().unwrap_or(table.max_rows),
+    }
+}
+
+/// What the parties agree on of a shard's tables.
+fn of_shard(schema: &Schema, tables: &[Placed]) -> Schema {
+    let mut own = schema.clone();
+    for (table, placed) in own.tables.iter_mut().zip(tables) {
+        table.max_rows = placed.rows;
+    }
+    for at in 0..own.tables.len() {
+        let other = own.tables[at].same_rows_as.as_deref();
+        let other = other.and_then(|name| own.table(name));
+        if other.is_some_and(|other| !same_rows(schema, tables, at, other)) {
+            own.tables[at].same_rows_as = None;
+        }
+    }
+    // How many rows the answer has says nothing of those of a shard.
+    own.answer.count = Count::Revealed;
+    own
+}
+
+/// Whether two tables have the same rows in each shard, if they have the same rows.
+fn same_rows(schema: &Schema, tables: &[Placed], one: usize, other: usize) -> bool {
+    let of = |at: usize| (&schema.tables[at], tables[at].placing);
+    let ((table, placing), (other_table, other_placing)) = (of(one), of(other));
+    match (placing, other_placing) {
+        (Placing::Whole, Placing::Whole) => true,
+        (Placing::Key(column), Placing::Key(other_column)) => {
+            let name = |table: &Declared, column: usize| table.fields[column].name.clone();
+            let (own, others) = (name(table, column), name(other_table, other_column));
+            let only = table.unique.len() == 1 && other_table.unique.len() == 1;
+            table.is_unique(&own) && other_table.is_unique(&others) && (own == others || only)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,132 @@
+//! The parts of its tables that an owner gives to shards.
+
+use cenote_tables::{Column, Table, Type, Values};
+
+use super::{Cut, Placing};
+use crate::error::{Error, Result};
+
+/// The key of the hash that places rows: a coin of all parties, tossed once all owners are committed to their tables.
+#[derive(Clone)]
+pub struct HashKey([u8; 32]);
+
+impl HashKey {
+    /// The key.
+    pub fn new(coin: [u8; 32]) -> Self {
+        HashKey(coin)
+    }
+}
+
+/// A party's tables, and in which shard each of their rows is.
+pub struct Parts<'a> {
+    tables: &'a [Option<Table>],
+    /// Of each table the places of the rows of each shard; nothing where every shard has all, or they are another party's.
+    places: Vec<Option<Vec<Vec<usize>>>>,
+}
+
+impl Cut {
+    /// Places the rows of a party's `tables`, which are in the places of those of the schema; nothing for those of others.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] if there are more rows for a shard than it has room for.
+    pub fn parts<'a>(&self, key: &HashKey, tables: &'a [Option<Table>]) -> Result<Parts<'a>> {
+        let schema = self.shard.schema();
+        let mut places = Vec::new();
+        for (at, placed) in self.tables.iter().enumerate() {
+            let table = tables.get(at).and_then(Option::as_ref);
+            let (Some(table), true) = (table, placed.placing != Placing::Whole) else {
+                places.push(None);
+                continue;
+            };
+            let parts = match placed.placing {
+                Placing::Key(column) => by_key(key, table, column, self.shards as usize),
+                _ => anyhow(table, self.shards as usize),
+            };
+            if parts.iter().any(|part| part.len() > placed.rows) {
+                let what = format!(
+                    "more of its rows fall into one shard than the {} that there is room for, which is very unlikely unless rows were chosen for it; start the job again",
+                    placed.rows
+                );
+                return Err(Error::rows(&schema.tables[at].name, what));
+            }
+            places.push(Some(parts));
+        }
+        Ok(Parts { tables, places })
+    }
+}
+
+impl Parts<'_> {
+    /// The tables of one shard.
+    pub fn of_shard(&self, shard: u32) -> Vec<Option<Table>> {
+        let tables = self.tables.iter().zip(&self.places);
+        tables
+            .map(|(table, places)| match (table, places) {
+                (Some(table), Some(places)) => Some(table.gather(&places[shard as usize])),
+                (table, _) => table.clone(),
+            })
+            .collect()
+    }
+}
+
+/// As many rows in each shard, but for one.
+fn anyhow(table: &Table, shards: usize) -> Vec<Vec<usize>> {
+    (0..shards)
+        .map(|shard| (shard..table.rows).step_by(shards).collect())
+        .collect()
+}
+
+/// By the hash of a column. Rows without a value, which meet no others, go where there is most room.
+fn by_key(key: &HashKey, table: &Table, column: usize, shards: usize) -> Vec<Vec<usize>> {
+    let (kind, column) = (table.fields[column].kind, &table.columns[column]);
+    let mut parts = vec![Vec::new(); shards];
+    let (keyless, keyed): (Vec<usize>, Vec<usize>) = (0..table.rows).partition(|&row| column.is_null(row));
+    for row in keyed {
+        parts[shard_of(key, kind, column, row, shards)].push(row);
+    }
+    let mut by_room: Vec<usize> = (0..shards).collect();
+    by_room.sort_by_key(|&shard| parts[shard].len());
+    let mut keyless = keyless.into_iter();
+    // The emptiest are filled up to the next, and then all of them together.
+    for end in 1..=shards {
+        let level = by_room.get(end).map_or(usize::MAX, |&next| parts[next].len());
+        while by_room[..end].iter().any(|&shard| parts[shard].len() < level) {
+            for &shard in &by_room[..end] {
+                if parts[shard].len() < level {
+                    match keyless.next() {
+                        Some(row) => parts[shard].push(row),
+                        None => return parts,
+                    }
+                }
+            }
+        }
+    }
+    parts
+}
+
+/// The shard of a row. Numbers and texts that are equal have one hash, whatever their types.
+fn shard_of(key: &HashKey, kind: Type, column: &Column, row: usize, shards: usize) -> usize {
+    let mut hasher = blake3::Hasher::new_keyed(&key.0);
+    match &column.values {
+        Values::Numbers(numbers) => {
+            let (mut value, mut scale) = (numbers.get(row), scale(kind));
+            while scale > 0 && value % 10 == 0 {
+                (value, scale) = (value / 10, scale - 1);
+            }
+            hasher.update(&value.to_le_bytes()).update(&[scale]);
+        }
+        Values::Text(width, text) => {
+            let own = &text[row * width..][..*width];
+            let end = own.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            hasher.update(&own[..end]);
+        }
+    }
+    let mut hash = [0; 8];
+    hasher.finalize_xof().fill(&mut hash);
+    ((u128::from(u64::from_le_bytes(hash)) * shards as u128) >> 64) as usize
+}
+
+fn scale(kind: Type) -> u8 {
+    match kind {
+        Type::Decimal { scale, .. } => scale,
+        _ => 0,
+    }
+}
