@@ -1,0 +1,92 @@
+//! What becomes of the job when a peer is lost or leaves.
+
+use std::time::{Duration, Instant};
+
+use cenote_net::{Error as NetError, PartyId};
+use cenote_session::{Cause, Error as SessionError, Reason};
+
+use super::Course;
+use crate::{Error, Result};
+
+/// How long a party that has lost a peer waits for another one to say why: a coordinator that leaves has said so to all, but not at the same moment.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A loss that ends the job soon.
+#[derive(Default)]
+pub(super) struct Failing {
+    /// When it does, and what is known of why.
+    cause: Option<(Instant, SessionError)>,
+    /// Peers of which nothing more is heard.
+    gone: u8,
+}
+
+impl Failing {
+    /// Whether nothing new should begin.
+    pub(super) fn is_failing(&self) -> bool {
+        self.cause.is_some()
+    }
+
+    /// When the job ends.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.cause.as_ref().map(|(deadline, _)| *deadline)
+    }
+
+    /// Why.
+    pub(super) fn error(&self) -> Option<Error> {
+        self.cause.as_ref().map(|(_, error)| error.clone().into())
+    }
+
+    /// A peer's reason tells more than the loss of one.
+    fn note(&mut self, error: SessionError) {
+        match &mut self.cause {
+            None => self.cause = Some((Instant::now() + GRACE, error)),
+            Some((_, known)) => {
+                let told = |error: &SessionError| matches!(error, SessionError::PeerStopped { .. });
+                if told(&error) && !told(known) {
+                    *known = error;
+                }
+            }
+        }
+    }
+}
+
+/// Whether nobody can say more of why a peer has stopped than it does. When attempts are used up, this party will know so itself.
+fn is_known(reason: Reason) -> bool {
+    match reason {
+        Reason::Check(_) => true,
+        Reason::Own(cause) => cause != Cause::Exhausted,
+        _ => false,
+    }
+}
+
+impl Course<'_> {
+    /// Nothing more is heard from a peer.
+    pub(super) fn gone(&mut self, peer: PartyId, error: SessionError) -> Result<()> {
+        self.failing.gone += 1;
+        match error {
+            SessionError::Net(NetError::Timeout { waited, .. }) => {
+                let awaited = self.awaited(peer);
+                return Err(Error::Silent {
+                    peer,
+                    waited,
+                    awaited,
+                });
+            }
+            SessionError::Aborted { .. } => return Err(error.into()),
+            SessionError::PeerStopped { reason, .. } if is_known(reason) => return Err(error.into()),
+            _ if self.facts[peer.index()].is_through => {}
+            error => self.failing.note(error),
+        }
+        match self.failing.error() {
+            Some(error) if usize::from(self.failing.gone) + 1 == self.parties => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing more can be said to a peer, whose reason may be heard in a moment.
+    pub(super) fn deaf(&mut self, peer: PartyId, error: SessionError) {
+        if !self.facts[peer.index()].is_through {
+            self.failing.note(error);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Coordinators that die, and go on where they stopped.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::Error;
+use crate::ledger::Disk;
+
+/// A disk that fails at a record: before it is written, or when it is.
+struct Failing {
+    file: File,
+    left: Arc<AtomicUsize>,
+    is_written: bool,
+}
+
+impl Disk for Failing {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left > 0 || self.is_written {
+            self.file.append(bytes)?;
+        }
+        match left {
+            0 => Err(io::Error::other("the machine stops here")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn failing(left: usize, is_written: bool) -> Wrap {
+    let left = Arc::new(AtomicUsize::new(left));
+    Box::new(move |file| {
+        Box::new(Failing {
+            file,
+            left: Arc::clone(&left),
+            is_written,
+        })
+    })
+}
+
+/// Whether the job of this world came to its end although a party's coordinator died at record `at`; first it has to begin again.
+fn survives(parties: u8, victim: usize, at: usize, is_written: bool) -> bool {
+    let fates = |party, attempt: Attempt| {
+        let is_lost = attempt.number == 1 && drawn(7, party, attempt, 5) == 0;
+        Some(if is_lost {
+            Outcome::Lost("gone".into())
+        } else {
+            Outcome::Done
+        })
+    };
+    let world = World::new(parties, job(4, 30)).with_fates(fates);
+    let wrap = |party: usize, ledger: Ledger| {
+        ledger.over(if party == victim {
+            failing(at, is_written)
+        } else {
+            plain()
+        })
+    };
+    let results = world.run_with(wrap, connections(parties));
+    let died = results[victim].is_err();
+    let done = all_done(world.run());
+    assert_eq!(world.shared.lock().unwrap().jobs.len(), 1, "it is the same job");
+    assert!(done.handed_out <= 30);
+    world.check_records();
+    if died {
+        let error = results[victim].as_ref().unwrap_err();
+        assert!(error.to_string().contains("the machine stops here"), "{error}");
+    }
+    died
+}
+
+#[test]
+fn a_job_goes_on_after_a_crash_at_any_record() {
+    for parties in [2, 3] {
+        for victim in 0..usize::from(parties) {
+            for is_written in [false, true] {
+                let crashes = (0..100)
+                    .take_while(|&at| survives(parties, victim, at, is_written))
+                    .count();
+                assert!(
+                    (10..100).contains(&crashes),
+                    "each piece has two records: {crashes}"
+                );
+            }
+        }
+    }
+}
+
+/// Whoever has lost its ledger begins a new job with the others, which forget the old one, but not how many attempts it had.
+#[test]
+fn a_lost_ledger_begins_the_job_anew() {
+    let mut world = World::new(3, job(4, 14)).with_fates(|_, attempt| match attempt.piece {
+        Piece::Merge => Some(Outcome::Failed("a check".into())),
+        Piece::Shard(_) => Some(Outcome::Done),
+    });
+    assert!(world.run().iter().all(|result| result.is_err()));
+    let old = world.ledger(0).name().unwrap();
+    std::fs::remove_dir_all(world.folder(1)).unwrap();
+    world.fates = Arc::new(|_, _| Some(Outcome::Done));
+    let done = all_done(world.run());
+    assert_ne!(done.name, old);
+    assert_eq!(
+        (done.shards.clone(), done.merge, done.handed_out),
+        (vec![1; 4], 1, 10)
+    );
+    world.check_records();
+    // Nobody gets more attempts by losing a ledger again.
+    std::fs::remove_dir_all(world.folder(2)).unwrap();
+    for result in world.run() {
+        assert!(
+            matches!(
+                result,
+                Err(Error::UsedUp {
+                    left: 4,
+                    needed: 5,
+                    ..
+                })
+            ),
+            "{result:?}"
+        );
+    }
+}
+
+#[test]
+fn other_keys_do_not_go_on_with_a_job() {
+    let world = World::new(2, job(2, 9)).with_fates(|_, _| Some(Outcome::Failed("a check".into())));
+    assert!(world.run().iter().all(|result| result.is_err()));
+    let [first, second] = <[_; 2]>::try_from(connections(2)).ok().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| drop(world.one(1, world.ledger(1), second)));
+        let (events, inbox) = events();
+        let party = Party {
+            keys: [9; 32],
+            ..party(0)
+        };
+        let mut crew = world.crew(0, events);
+        let error =
+            coordinate(&party, first, &mut world.ledger(0), &mut crew, inbox, &mut |_| {}).unwrap_err();
+        assert!(error.to_string().contains("keys"), "{error}");
+    });
+}

@@ -1,0 +1,1 @@
+//! Coordinators that lie about attempts.

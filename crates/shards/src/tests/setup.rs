@@ -1,0 +1,1 @@
+//! What parties say before the job runs.
