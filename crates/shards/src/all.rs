@@ -78,21 +78,23 @@ impl All {
         }
         let digests: Vec<[u8; 32]> = said.iter().map(|one| *blake3::hash(one).as_bytes()).collect();
         let heard = self.exchange(ECHO, digests.as_flattened())?;
+        // By whose word, of what was heard from whom.
+        let mut differing: Vec<(PartyId, PartyId)> = Vec::new();
         for peer in self.pairs.iter().map(|pair| pair.peer) {
             let theirs = heard[peer.index()].as_chunks::<32>().0;
-            let Some(at) = digests
-                .iter()
-                .zip(theirs)
-                .position(|(ours, theirs)| ours != theirs)
-            else {
-                continue;
-            };
-            let about = PartyId(at as u8);
+            let differs = (0..)
+                .map(PartyId)
+                .zip(digests.iter().zip(theirs))
+                .filter(|(_, (ours, theirs))| ours != theirs);
+            differing.extend(differs.map(|(about, _)| (peer, about)));
+        }
+        let is_clear = |&(peer, about): &(PartyId, PartyId)| about == self.me || about == peer;
+        let clear = differing.iter().copied().find(is_clear);
+        if let Some((peer, about)) = clear.or(differing.first().copied()) {
             let detail = format!(
                 "{peer} says that it has heard something else from {about} in step \"{step}\" than this party"
             );
-            let blamed = (about == self.me || about == peer).then_some(peer);
-            return Err(Error::cheated(check, blamed, ECHO, detail));
+            return Err(Error::cheated(check, clear.map(|(peer, _)| peer), ECHO, detail));
         }
         Ok(said)
     }

@@ -269,3 +269,6 @@ fn digest(job: &Job) -> [u8; 32] {
     }
     *hasher.finalize().as_bytes()
 }
+
+#[cfg(test)]
+mod tests;
