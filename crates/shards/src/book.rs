@@ -13,6 +13,8 @@ pub(crate) enum Entry {
     Done(Attempt),
     /// It does not count.
     Lost(Attempt),
+    /// A check failed in it.
+    Failed(Attempt),
 }
 
 /// What is known of a piece.
@@ -33,6 +35,8 @@ pub(crate) enum State {
     Out,
     /// It counts.
     Done,
+    /// A check failed in it, which ends the job.
+    Failed,
 }
 
 /// The attempts of a job.
@@ -103,6 +107,21 @@ impl Book {
         self.count(Piece::Merge).state == State::Done
     }
 
+    /// The attempt in which a check failed, if there is one.
+    pub(crate) fn failed(&self) -> Option<Attempt> {
+        let at = self
+            .counts
+            .iter()
+            .position(|count| count.state == State::Failed)?;
+        let piece = if at as u32 == self.shards {
+            Piece::Merge
+        } else {
+            Piece::Shard(at as u32)
+        };
+        let number = self.counts[at].last;
+        Some(Attempt { piece, number })
+    }
+
     /// Why an attempt may not be handed out.
     ///
     /// # Errors
@@ -122,6 +141,7 @@ impl Book {
         match state {
             State::Done => return Err(format!("{piece} is done")),
             State::Out => return Err(format!("attempt {last} at it still runs")),
+            State::Failed => return Err(format!("a check failed in attempt {last} at it")),
             State::Open => {}
         }
         if u64::from(number) != u64::from(last) + 1 {
@@ -149,7 +169,10 @@ impl Book {
     /// # Errors
     /// In words, where it does not follow from what was noted before. Nothing is noted then.
     pub(crate) fn note(&mut self, entry: Entry) -> Result<(), String> {
-        let (Entry::HandedOut(attempt) | Entry::Done(attempt) | Entry::Lost(attempt)) = entry;
+        let (Entry::HandedOut(attempt)
+        | Entry::Done(attempt)
+        | Entry::Lost(attempt)
+        | Entry::Failed(attempt)) = entry;
         let Attempt { piece, number } = attempt;
         let at = self.index(piece).ok_or_else(|| format!("there is no {piece}"))?;
         let count = self.counts[at];
@@ -166,7 +189,10 @@ impl Book {
                 State::Out
             }
             Entry::Done(_) if number == count.last && count.state == State::Out => State::Done,
-            Entry::Lost(_) if number == count.last && count.state != State::Open => State::Open,
+            Entry::Failed(_) if number == count.last && count.state == State::Out => State::Failed,
+            Entry::Lost(_) if number == count.last && matches!(count.state, State::Out | State::Done) => {
+                State::Open
+            }
             _ => {
                 return Err(format!(
                     "{attempt} was not handed out, or twice, or has ended before"
@@ -279,8 +305,14 @@ mod tests {
         assert!(book.note(Entry::Done(shard(0, 2))).is_err());
         book.note(Entry::Done(shard(0, 1))).unwrap();
         assert!(book.note(Entry::HandedOut(shard(0, 2))).is_err());
+        assert!(book.note(Entry::Failed(shard(0, 1))).is_err());
         // Another party was not done with it.
         book.note(Entry::Lost(shard(0, 1))).unwrap();
         assert_eq!(book.next(), Some(shard(1, 1)));
+        book.note(Entry::HandedOut(shard(1, 1))).unwrap();
+        book.note(Entry::Failed(shard(1, 1))).unwrap();
+        assert!(book.note(Entry::Lost(shard(1, 1))).is_err(), "it stays so");
+        assert!(book.permits(shard(1, 2)).unwrap_err().contains("a check failed"));
+        assert_eq!(book.failed(), Some(shard(1, 1)));
     }
 }

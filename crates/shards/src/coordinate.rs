@@ -69,7 +69,9 @@ pub struct Done {
 /// The `connections` are those of [`topology`], to peers whose keys are pinned, and go to nobody but the coordinators. What a coordinator says there of the
 /// addresses and keys of its own workers needs no other signature, since nobody passes on what another coordinator says.
 ///
-/// A job that has begun before goes on where its coordinators stopped. Whatever happens, no attempt is made twice under one [`JobName`].
+/// A job that has begun before goes on where its coordinators stopped, unless a check failed in it. Whatever happens, no attempt is made twice under one
+/// [`JobName`]. [`Event::Stop`](crate::Event::Stop) is heard once the coordinators have compared where they stand; before that, interrupt the channels
+/// ([`Channel::interrupter`](cenote_net::Channel::interrupter)).
 ///
 /// # Errors
 /// [`Error`] says how it may end otherwise. The peers are told, and the workers of attempts that run are ended.

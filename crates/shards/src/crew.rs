@@ -13,7 +13,7 @@ pub trait Crew {
     /// The job begins, or goes on after its coordinator was started anew. What was made for jobs of other names is of no use any more, and workers that are still at it are to be ended. The workers hash the
     /// keys of their rows by `coin`.
     fn begin(&mut self, name: &JobName, coin: &[u8; 32]);
-    /// How many more pieces can start now.
+    /// How many more pieces can start now: [`Crew::listen`] takes a place at once, and the end of an attempt gives it back.
     fn free(&self) -> u32;
     /// Has a worker listen for its peers at `attempt`. It says where by [`Event::Listens`]. If the last free worker has just gone, the next one does it, or none: an
     /// attempt that nobody listens for is lost after [`Limits::listen`](crate::Limits::listen).

@@ -162,7 +162,9 @@ impl Outcome {
 /// A reason that may be sent and shown.
 fn bounded(reason: String) -> String {
     let mut reason = reason.replace(char::is_control, " ");
-    reason.truncate(reason.floor_char_boundary(REASON_BYTES));
+    let fits = |&end: &usize| reason.is_char_boundary(end);
+    let end = (0..=REASON_BYTES.min(reason.len())).rev().find(fits);
+    reason.truncate(end.unwrap_or_default());
     reason
 }
 

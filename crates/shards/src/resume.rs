@@ -22,7 +22,7 @@ use crate::{Attempt, JobName, coin};
 /// Brings the ledger to where all parties stand. Gives the attempts that do not count, which a worker may still be at.
 ///
 /// # Errors
-/// [`ATTEMPTS`] for a party that says what cannot be; [`Error::BadInput`] if the keys are others than those with which the job began; those of the
+/// [`ATTEMPTS`] for a party that says what cannot be; [`Error::BadInput`] if a check failed in the job before, or the keys are others than those with which it began; those of the
 /// coin, the channels and the ledger.
 pub(crate) fn resume(
     all: &mut All,
@@ -31,6 +31,7 @@ pub(crate) fn resume(
     ledger: &mut Ledger,
     entropy: &mut Entropy,
 ) -> Result<Vec<Attempt>> {
+    check_unfailed(ledger)?;
     let begun = ledger.begun();
     let keys_digest = coin::keys_digest(keys);
     if begun.is_some_and(|begun| begun.keys != keys_digest) {
@@ -66,6 +67,17 @@ pub(crate) fn resume(
         keys: keys_digest,
     })?;
     Ok(Vec::new())
+}
+
+/// A job in which a check failed has ended for good: somebody must look at it before it begins anew.
+fn check_unfailed(ledger: &Ledger) -> Result<()> {
+    let Some(attempt) = ledger.book().failed() else {
+        return Ok(());
+    };
+    let what = format!(
+        "a check failed in {attempt}, which ended the job; find out why, and use another folder for the ledger to begin it anew"
+    );
+    Err(Error::BadInput(what))
 }
 
 /// How many attempts a party says it has handed out.

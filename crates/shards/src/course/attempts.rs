@@ -143,15 +143,24 @@ impl Course<'_> {
         match outcome {
             Outcome::Done => {}
             Outcome::Lost(_) => self.end_worker(attempt),
-            Outcome::Failed(reason) => {
-                return Err(Error::Failed {
-                    attempt,
-                    party,
-                    reason,
-                });
-            }
+            Outcome::Failed(reason) => return Err(self.failed(attempt, party, reason)),
         }
         self.settle(attempt)
+    }
+
+    /// Records that a check failed in the attempt, so that the job does not go on in another life of the coordinators either.
+    fn failed(&mut self, attempt: Attempt, party: PartyId, reason: String) -> Error {
+        let book = self.ledger.book();
+        let handed_out = book.permits(attempt).is_ok().then_some(Entry::HandedOut(attempt));
+        let entries: Vec<Entry> = handed_out.into_iter().chain([Entry::Failed(attempt)]).collect();
+        if let Err(error) = self.ledger.note(&entries) {
+            tracing::warn!(%attempt, %error, "that a check failed cannot be recorded");
+        }
+        Error::Failed {
+            attempt,
+            party,
+            reason,
+        }
     }
 
     /// The attempt is lost somewhere: this party's worker need not go on.
@@ -184,11 +193,7 @@ impl Course<'_> {
         open.note(from, outcome.clone());
         let is_begun = open.begun.is_some();
         match outcome {
-            Outcome::Failed(reason) => Err(Error::Failed {
-                attempt,
-                party: from,
-                reason,
-            }),
+            Outcome::Failed(reason) => Err(self.failed(attempt, from, reason)),
             Outcome::Lost(reason) if is_begun => self.lose(attempt, format!("{from} says: {reason}")),
             Outcome::Done if is_begun => self.settle(attempt),
             Outcome::Lost(_) | Outcome::Done => Ok(()),
@@ -232,7 +237,10 @@ impl Course<'_> {
             ));
         };
         open.settled[at] = Some(done);
-        self.facts[at].is_through |= done && attempt.piece == Piece::Merge;
+        if done && attempt.piece == Piece::Merge {
+            self.facts[at].is_through = true;
+            self.failing.forgive(from);
+        }
         self.compare(attempt)
     }
 

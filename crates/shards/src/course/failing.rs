@@ -14,8 +14,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// A loss that ends the job soon.
 #[derive(Default)]
 pub(super) struct Failing {
-    /// When it does, and what is known of why.
-    cause: Option<(Instant, SessionError)>,
+    /// When it does, of which peer, and what is known of why.
+    cause: Option<(Instant, PartyId, SessionError)>,
     /// Peers of which nothing more is heard.
     gone: u8,
 }
@@ -28,22 +28,27 @@ impl Failing {
 
     /// When the job ends.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.cause.as_ref().map(|(deadline, _)| *deadline)
+        self.cause.as_ref().map(|(deadline, ..)| *deadline)
     }
 
     /// Why.
     pub(super) fn error(&self) -> Option<Error> {
-        self.cause.as_ref().map(|(_, error)| error.clone().into())
+        self.cause.as_ref().map(|(.., error)| error.clone().into())
+    }
+
+    /// The peer had nothing more to say.
+    pub(super) fn forgive(&mut self, peer: PartyId) {
+        self.cause.take_if(|(_, whose, _)| *whose == peer);
     }
 
     /// A peer's reason tells more than the loss of one.
-    fn note(&mut self, error: SessionError) {
+    fn note(&mut self, peer: PartyId, error: SessionError) {
         match &mut self.cause {
-            None => self.cause = Some((Instant::now() + GRACE, error)),
-            Some((_, known)) => {
+            None => self.cause = Some((Instant::now() + GRACE, peer, error)),
+            Some((_, whose, known)) => {
                 let told = |error: &SessionError| matches!(error, SessionError::PeerStopped { .. });
                 if told(&error) && !told(known) {
-                    *known = error;
+                    (*whose, *known) = (peer, error);
                 }
             }
         }
@@ -75,7 +80,7 @@ impl Course<'_> {
             SessionError::Aborted { .. } => return Err(error.into()),
             SessionError::PeerStopped { reason, .. } if is_known(reason) => return Err(error.into()),
             _ if self.facts[peer.index()].is_through => {}
-            error => self.failing.note(error),
+            error => self.failing.note(peer, error),
         }
         match self.failing.error() {
             Some(error) if usize::from(self.failing.gone) + 1 == self.parties => Err(error),
@@ -86,7 +91,7 @@ impl Course<'_> {
     /// Nothing more can be said to a peer, whose reason may be heard in a moment.
     pub(super) fn deaf(&mut self, peer: PartyId, error: SessionError) {
         if !self.facts[peer.index()].is_through {
-            self.failing.note(error);
+            self.failing.note(peer, error);
         }
     }
 }

@@ -27,6 +27,7 @@ pub(super) fn write(name: &JobName, number: u64, entry: Entry) -> String {
         Entry::HandedOut(attempt) => ("handed-out", attempt),
         Entry::Done(attempt) => ("done", attempt),
         Entry::Lost(attempt) => ("lost", attempt),
+        Entry::Failed(attempt) => ("failed", attempt),
     };
     let piece = match piece {
         Piece::Shard(index) => index.to_string(),
@@ -54,6 +55,7 @@ fn read(name: &JobName, number: u64, line: &[u8]) -> Option<Entry> {
         "handed-out" => Entry::HandedOut(attempt),
         "done" => Entry::Done(attempt),
         "lost" => Entry::Lost(attempt),
+        "failed" => Entry::Failed(attempt),
         _ => return None,
     };
     (write(name, number, entry).as_bytes() == line).then_some(entry)

@@ -1,44 +1,7 @@
 //! Coordinators that die, and go on where they stopped.
 
-use std::fs::File;
-use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use super::*;
 use crate::Error;
-use crate::ledger::Disk;
-
-/// A disk that fails at a record: before it is written, or when it is.
-struct Failing {
-    file: File,
-    left: Arc<AtomicUsize>,
-    is_written: bool,
-}
-
-impl Disk for Failing {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let left = self.left.load(Ordering::Relaxed);
-        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
-        if left > 0 || self.is_written {
-            self.file.append(bytes)?;
-        }
-        match left {
-            0 => Err(io::Error::other("the machine stops here")),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn failing(left: usize, is_written: bool) -> Wrap {
-    let left = Arc::new(AtomicUsize::new(left));
-    Box::new(move |file| {
-        Box::new(Failing {
-            file,
-            left: Arc::clone(&left),
-            is_written,
-        })
-    })
-}
 
 /// Whether the job of this world came to its end although a party's coordinator died at record `at`; first it has to begin again.
 fn survives(parties: u8, victim: usize, at: usize, is_written: bool) -> bool {
@@ -91,14 +54,9 @@ fn a_job_goes_on_after_a_crash_at_any_record() {
 /// Whoever has lost its ledger begins a new job with the others, which forget the old one, but not how many attempts it had.
 #[test]
 fn a_lost_ledger_begins_the_job_anew() {
-    let mut world = World::new(3, job(4, 14)).with_fates(|_, attempt| match attempt.piece {
-        Piece::Merge => Some(Outcome::Failed("a check".into())),
-        Piece::Shard(_) => Some(Outcome::Done),
-    });
-    assert!(world.run().iter().all(|result| result.is_err()));
+    let world = World::new(3, job(4, 14)).interrupted(9);
     let old = world.ledger(0).name().unwrap();
     std::fs::remove_dir_all(world.folder(1)).unwrap();
-    world.fates = Arc::new(|_, _| Some(Outcome::Done));
     let done = all_done(world.run());
     assert_ne!(done.name, old);
     assert_eq!(
@@ -125,8 +83,7 @@ fn a_lost_ledger_begins_the_job_anew() {
 
 #[test]
 fn other_keys_do_not_go_on_with_a_job() {
-    let world = World::new(2, job(2, 9)).with_fates(|_, _| Some(Outcome::Failed("a check".into())));
-    assert!(world.run().iter().all(|result| result.is_err()));
+    let world = World::new(2, job(2, 9)).interrupted(2);
     let [first, second] = <[_; 2]>::try_from(connections(2)).ok().unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| drop(world.one(1, world.ledger(1), second)));
@@ -140,4 +97,20 @@ fn other_keys_do_not_go_on_with_a_job() {
             coordinate(&party, first, &mut world.ledger(0), &mut crew, inbox, &mut |_| {}).unwrap_err();
         assert!(error.to_string().contains("keys"), "{error}");
     });
+}
+
+/// Somebody must look at it first.
+#[test]
+fn a_job_in_which_a_check_failed_does_not_go_on() {
+    let mut world = World::new(3, job(2, 9)).with_fates(|party, attempt| match attempt == shard(1, 1) {
+        true if party == PartyId(2) => Some(Outcome::Failed("a check".into())),
+        true => None,
+        false => Some(Outcome::Done),
+    });
+    assert!(world.run().iter().all(|result| result.is_err()));
+    world.fates = Arc::new(|_, _| Some(Outcome::Done));
+    for result in world.run() {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains("a check failed in shard 1 (attempt 1)"), "{text}");
+    }
 }

@@ -10,6 +10,9 @@ use crate::message::{self, Word};
 use crate::resume::resume;
 use crate::steps::{LENGTH, WORD};
 
+/// What a coordinator does that lies.
+type Script = fn(&mut Puppet);
+
 /// A coordinator that says what the test wants, once it has met the others.
 struct Puppet(All);
 
@@ -209,7 +212,6 @@ fn only_the_leader_hands_out() {
 #[test]
 fn what_cannot_be_said_of_an_attempt_is_caught() {
     let one = shard(0, 1);
-    type Script = fn(&mut Puppet);
     let scripts: [(Script, &str); 9] = [
         (|puppet| puppet.listens(shard(0, 1)), "was not handed out"),
         (|puppet| puppet.ended(shard(2, 9), Outcome::Done), "number 0"),
@@ -272,7 +274,7 @@ fn what_cannot_be_said_of_an_attempt_is_caught() {
 /// The same lies of a follower, to its leader.
 #[test]
 fn a_follower_that_lies_is_caught() {
-    let scripts: [(fn(&mut Puppet), Check, &str); 3] = [
+    let scripts: [(Script, Check, &str); 3] = [
         (
             |puppet| puppet.listens(shard(2, 1)),
             ATTEMPTS,
@@ -330,7 +332,7 @@ fn different_words_on_the_end_of_an_attempt_are_caught() {
 
 #[test]
 fn nonsense_ends_the_job() {
-    let scripts: [fn(&mut Puppet); 5] = [
+    let scripts: [Script; 5] = [
         |puppet| puppet.say_bytes(u32::MAX, &[]),
         |puppet| puppet.say_bytes(3 << 10, &[0; 3 << 10]),
         |puppet| puppet.say_bytes(5, &[250; 5]),

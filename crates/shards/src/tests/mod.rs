@@ -7,7 +7,10 @@ mod lies;
 mod setup;
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,7 +20,7 @@ use cenote_session::Connections;
 use tempfile::TempDir;
 
 use self::crew::{Fates, Pretend, Shared};
-use crate::ledger::Wrap;
+use crate::ledger::{Disk, Wrap};
 use crate::{
     Attempt, Done, Events, Job, Ledger, Limits, Outcome, Party, Piece, Result, coordinate, events, topology,
 };
@@ -136,6 +139,17 @@ impl World {
         })
     }
 
+    /// After a run that ended when party 0 wanted to write its record `at`, counted from 0.
+    fn interrupted(self, at: usize) -> Self {
+        let wrap = |party: usize, ledger: Ledger| match party {
+            0 => ledger.over(failing(at, false)),
+            _ => ledger,
+        };
+        let results = self.run_with(wrap, connections(self.folders.len() as u8));
+        assert!(results.iter().all(|result| result.is_err()), "{results:?}");
+        self
+    }
+
     /// One party's part.
     fn one(&self, me: u8, mut ledger: Ledger, connections: Connections) -> Result<Done> {
         let (events, inbox) = events();
@@ -207,4 +221,36 @@ fn drawn(seed: u64, party: PartyId, attempt: Attempt, below: u64) -> u64 {
     });
     let [drawn] = [Entropy::for_tests(mixed).bytes::<8>()].map(u64::from_le_bytes);
     drawn % below
+}
+
+/// A disk that fails at a record: before it is written, or when it is.
+struct Failing {
+    file: File,
+    left: Arc<AtomicUsize>,
+    is_written: bool,
+}
+
+impl Disk for Failing {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left > 0 || self.is_written {
+            self.file.append(bytes)?;
+        }
+        match left {
+            0 => Err(io::Error::other("the machine stops here")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn failing(left: usize, is_written: bool) -> Wrap {
+    let left = Arc::new(AtomicUsize::new(left));
+    Box::new(move |file| {
+        Box::new(Failing {
+            file,
+            left: Arc::clone(&left),
+            is_written,
+        })
+    })
 }
