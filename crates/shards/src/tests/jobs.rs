@@ -147,7 +147,7 @@ fn different_terms_are_named() {
 }
 
 /// A crew that calls back.
-struct Calling<F>(Pretend, F);
+pub(super) struct Calling<F>(pub(super) Pretend, pub(super) F);
 
 impl<F: FnMut(&str, Attempt)> Crew for Calling<F> {
     fn begin(&mut self, name: &crate::JobName, coin: &[u8; 32]) {

@@ -4,6 +4,7 @@ mod crashes;
 mod crew;
 mod jobs;
 mod lies;
+mod network;
 mod setup;
 
 use std::collections::BTreeMap;
