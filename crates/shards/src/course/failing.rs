@@ -55,13 +55,9 @@ impl Failing {
     }
 }
 
-/// Whether nobody can say more of why a peer has stopped than it does. When attempts are used up, this party will know so itself.
+/// Whether nobody can say more of why a peer has stopped than it does. A lie that it has noticed, or attempts that are used up, this party may notice itself in a moment.
 fn is_known(reason: Reason) -> bool {
-    match reason {
-        Reason::Check(_) => true,
-        Reason::Own(cause) => cause != Cause::Exhausted,
-        _ => false,
-    }
+    matches!(reason, Reason::Own(cause) if cause != Cause::Exhausted)
 }
 
 impl Course<'_> {

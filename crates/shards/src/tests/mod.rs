@@ -6,6 +6,7 @@ mod jobs;
 mod lies;
 mod network;
 mod setup;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -76,6 +77,7 @@ struct World {
     slots: u32,
     shared: Arc<Mutex<Shared>>,
     fates: Fates,
+    limits: Limits,
 }
 
 impl World {
@@ -86,6 +88,7 @@ impl World {
             slots: 3,
             shared: Arc::default(),
             fates: Arc::new(|_, _| Some(Outcome::Done)),
+            limits: limits(),
         }
     }
 
@@ -155,14 +158,11 @@ impl World {
     fn one(&self, me: u8, mut ledger: Ledger, connections: Connections) -> Result<Done> {
         let (events, inbox) = events();
         let mut crew = self.crew(me, events);
-        coordinate(
-            &party(me),
-            connections,
-            &mut ledger,
-            &mut crew,
-            inbox,
-            &mut |_| {},
-        )
+        let party = Party {
+            limits: self.limits,
+            ..party(me)
+        };
+        coordinate(&party, connections, &mut ledger, &mut crew, inbox, &mut |_| {})
     }
 
     /// The lines of a party's record of its last job, without their digests: what happened, piece, attempt.
