@@ -10,19 +10,21 @@ use crate::{Attempt, JobName, Outcome, Place};
 /// The workers of one party. What they do, they tell by [`Events`]. The coordinator waits for each call, and says nothing to its peers meanwhile: a call
 /// hands on what is to be done, and returns.
 pub trait Crew {
-    /// The job begins, or goes on after its coordinator was started anew. What was made for jobs of other names is of no use any more, and workers that are still at it are to be ended. The workers hash the
-    /// keys of their rows by `coin`.
+    /// The job begins, or goes on after its coordinator was started anew. What was made for jobs of other names is of no use any more, and workers that
+    /// are still at it are to be ended: attempts of different names may have the same number. The workers hash the keys of their rows by `coin`.
     fn begin(&mut self, name: &JobName, coin: &[u8; 32]);
     /// How many more pieces can start now: [`Crew::listen`] takes a place at once, and the end of an attempt gives it back.
     fn free(&self) -> u32;
-    /// Has a worker listen for its peers at `attempt`. It says where by [`Event::Listens`]. If the last free worker has just gone, the next one does it, or none: an
-    /// attempt that nobody listens for is lost after [`Limits::listen`](crate::Limits::listen).
+    /// Has a worker listen for its peers at `attempt`. It says where by [`Event::Listens`]. If the last free worker has just gone, the next one does it,
+    /// or none: an attempt that nobody listens for is lost after [`Limits::listen`](crate::Limits::listen).
     fn listen(&mut self, attempt: &Attempt);
-    /// The worker of `attempt` may meet its peers at `places`, those of all parties in order with its own, in the session called `name`. It says how this ends by [`Event::Ended`].
+    /// The worker of `attempt` may meet its peers at `places`, those of all parties in order with its own, in the session called `name`. It says how
+    /// this ends by [`Event::Ended`], and waits for no peer without a limit of its own.
     fn meet(&mut self, attempt: &Attempt, name: &str, places: &[Place]);
-    /// The attempt does not count: end its worker if it runs, and drop what it made. It may have ended, been dropped or counted before, in another life of this coordinator.
+    /// The attempt does not count: end its worker if it runs, and drop what it made. The worker may have ended before, and what it made may have
+    /// been kept in another life of this coordinator.
     fn end(&mut self, attempt: &Attempt);
-    /// All parties are done with `attempt`: what it made is what counts. This may be said again after a new start.
+    /// All parties are done with `attempt`: what it made is what counts. This is said again when the coordinator is started anew.
     fn keep(&mut self, attempt: &Attempt);
 }
 

@@ -102,7 +102,7 @@ impl fmt::Display for Piece {
 pub struct Attempt {
     /// At what.
     pub piece: Piece,
-    /// The how manieth it is, from 1. Numbers may be left out, where a coordinator died.
+    /// Its place among the attempts at the piece, from 1. Numbers may be left out where a coordinator died.
     pub number: u32,
 }
 

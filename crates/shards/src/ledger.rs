@@ -1,8 +1,8 @@
 //! What a coordinator must not forget: a folder with the job that was begun, and every attempt that was handed out.
 //!
-//! `job` says which job was begun under which name, and its coin; it is written as a whole. The file `attempts-…` of that name has a line for each attempt that is handed
-//! out, is done, is lost or failed a check. Every line is on the disk before anybody hears of what it says. A crash may leave the last line unfinished; such a line is
-//! dropped. Other damage is an error, since a line that is forgotten could have an attempt made twice.
+//! `job` says which job was begun under which name, and its coin; it is written as a whole. The file `attempts-…` of that name has a line for each
+//! attempt that is handed out, is done, is lost or failed a check. Every line is on the disk before anybody hears of what it says. A crash may leave the
+//! last line unfinished; such a line is dropped. Other damage is an error, since a line that is forgotten could have an attempt made twice.
 
 mod files;
 mod line;

@@ -22,8 +22,8 @@ use crate::{Attempt, JobName, coin};
 /// Brings the ledger to where all parties stand. Gives the attempts that do not count, which a worker may still be at.
 ///
 /// # Errors
-/// [`ATTEMPTS`] for a party that says what cannot be; [`Error::BadInput`] if a check failed in the job before, or the keys are others than those with which it began; those of the
-/// coin, the channels and the ledger.
+/// [`ATTEMPTS`] for a party that says what cannot be; [`Error::BadInput`] if a check failed in the job before, or the keys are others than those with
+/// which it began; those of the coin, the channels and the ledger.
 pub(crate) fn resume(
     all: &mut All,
     run: &str,

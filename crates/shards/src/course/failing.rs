@@ -55,7 +55,8 @@ impl Failing {
     }
 }
 
-/// Whether nobody can say more of why a peer has stopped than it does. A lie that it has noticed, or attempts that are used up, this party may notice itself in a moment.
+/// Whether nobody can say more of why a peer has stopped than it does. A lie that it has noticed, or attempts that are used up, this party may notice itself
+/// in a moment.
 fn is_known(reason: Reason) -> bool {
     matches!(reason, Reason::Own(cause) if cause != Cause::Exhausted)
 }

@@ -51,6 +51,42 @@ fn a_job_goes_on_after_a_crash_at_any_record() {
     }
 }
 
+/// In each life a coordinator of some party dies at some record, until the job is done; workers are lost, too.
+#[test]
+fn a_job_of_many_lives_makes_no_attempt_twice() {
+    for seed in 0..4 {
+        let parties = 2 + (seed % 2) as u8;
+        let fates = move |party, attempt: Attempt| {
+            let is_lost = drawn(seed, party, attempt, 9) == 0;
+            Some(if is_lost {
+                Outcome::Lost("gone".into())
+            } else {
+                Outcome::Done
+            })
+        };
+        let world = World::new(parties, job(16, 400)).with_fates(fates);
+        let mut lives = 0;
+        let done = loop {
+            lives += 1;
+            let draw = |what, below| drawn(seed, PartyId(what), shard(0, lives), below) as usize;
+            let (victim, at) = (draw(100, u64::from(parties)), 2 + draw(101, 9));
+            let is_written = draw(102, 2) == 0;
+            let wrap = |party: usize, ledger: Ledger| match party == victim {
+                true => ledger.over(failing(at, is_written)),
+                false => ledger,
+            };
+            let results = world.run_with(wrap, connections(parties));
+            if results.iter().all(|result| result.is_ok()) {
+                break all_done(results);
+            }
+            assert!(lives < 60, "seed {seed}: {results:?}");
+        };
+        assert!(lives > 3 && done.handed_out > 17, "seed {seed}: {lives} lives");
+        assert_eq!(world.shared.lock().unwrap().jobs.len(), 1);
+        world.check_records();
+    }
+}
+
 /// Whoever has lost its ledger begins a new job with the others, which forget the old one, but not how many attempts it had.
 #[test]
 fn a_lost_ledger_begins_the_job_anew() {

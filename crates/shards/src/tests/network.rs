@@ -63,7 +63,7 @@ fn a_job_is_done_over_tls() {
     }
 }
 
-/// What a party's crew calls its closers at, so that it is gone without a word: the so manieth call.
+/// What comes of the job if the victim closes all its channels when its crew is called for the time `call`.
 fn gone_at(world: &World, victim: u8, call: usize, connections: Vec<Connections>) -> Vec<Result<Done>> {
     world.shared.lock().unwrap().new_run();
     std::thread::scope(|scope| {
