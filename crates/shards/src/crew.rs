@@ -21,8 +21,8 @@ pub trait Crew {
     /// The worker of `attempt` may meet its peers at `places`, those of all parties in order with its own, in the session called `name`. It says how
     /// this ends by [`Event::Ended`], and waits for no peer without a limit of its own.
     fn meet(&mut self, attempt: &Attempt, name: &str, places: &[Place]);
-    /// The attempt does not count: end its worker if it runs, and drop what it made. The worker may have ended before, and what it made may have
-    /// been kept in another life of this coordinator.
+    /// The attempt does not count: end its worker if it runs, and drop what it made. The worker may have ended before, or never have
+    /// run, and what it made may have been kept in another life of this coordinator.
     fn end(&mut self, attempt: &Attempt);
     /// All parties are done with `attempt`: what it made is what counts. This is said again when the coordinator is started anew.
     fn keep(&mut self, attempt: &Attempt);

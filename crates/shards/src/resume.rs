@@ -19,7 +19,7 @@ use crate::message::malformed;
 use crate::steps::{JOB, STATE};
 use crate::{Attempt, JobName, coin};
 
-/// Brings the ledger to where all parties stand. Gives the attempts that do not count, which a worker may still be at.
+/// Brings the ledger to where all parties stand. Gives attempts that do not count, which a worker may still be at.
 ///
 /// # Errors
 /// [`ATTEMPTS`] for a party that says what cannot be; [`Error::BadInput`] if a check failed in the job before, or the keys are others than those with
@@ -142,6 +142,7 @@ fn differences(ledger: &Ledger, counts: &[Vec<(u32, u32)>]) -> (Vec<Entry>, Vec<
                 Entry::HandedOut(attempt(greatest)),
                 Entry::Lost(attempt(greatest)),
             ]);
+            lost.push(attempt(greatest));
         }
     }
     (entries, lost)

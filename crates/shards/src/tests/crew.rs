@@ -19,6 +19,8 @@ pub(super) struct Shared {
     at: BTreeMap<Piece, BTreeMap<PartyId, u32>>,
     /// What a worker of each party was ever asked to listen for, in all runs of all jobs.
     ever: BTreeSet<(PartyId, String, Attempt)>,
+    /// What a party's crew was ever told to end.
+    ended: BTreeSet<(PartyId, String, Attempt)>,
     /// The names of all jobs.
     pub(super) jobs: BTreeSet<String>,
 }
@@ -28,6 +30,21 @@ impl Shared {
     pub(super) fn new_run(&mut self) {
         self.sessions.clear();
         self.at.clear();
+    }
+
+    /// What a party's workers were asked to listen for in a job, and neither counts nor was ended.
+    pub(super) fn forgotten(
+        &self,
+        party: PartyId,
+        name: &JobName,
+        counting: &BTreeSet<Attempt>,
+    ) -> Vec<Attempt> {
+        let of_job = self
+            .ever
+            .iter()
+            .filter(|(one, of, _)| *one == party && *of == name.to_string());
+        let open = of_job.filter(|one| !counting.contains(&one.2) && !self.ended.contains(one));
+        open.map(|one| one.2).collect()
     }
 
     /// Attempts that a party's workers were ever asked to listen for.
@@ -145,6 +162,8 @@ impl Crew for Pretend {
         self.leave(attempt);
         self.kept.remove(attempt);
         self.ended.insert(*attempt);
+        let ended = (self.me, self.name.clone(), *attempt);
+        self.shared.lock().unwrap().ended.insert(ended);
     }
 
     fn keep(&mut self, attempt: &Attempt) {

@@ -162,7 +162,22 @@ impl World {
             limits: self.limits,
             ..party(me)
         };
-        coordinate(&party, connections, &mut ledger, &mut crew, inbox, &mut |_| {})
+        let result = coordinate(&party, connections, &mut ledger, &mut crew, inbox, &mut |_| {});
+        if let Ok(done) = &result {
+            let shards = (0..)
+                .zip(&done.shards)
+                .map(|(index, &number)| shard(index, number));
+            let counting = shards.chain([merge(done.merge)]).collect();
+            assert_eq!(crew.kept, counting, "what counts is kept");
+            assert_eq!(crew.coin, Some(done.coin));
+            let forgotten = self
+                .shared
+                .lock()
+                .unwrap()
+                .forgotten(PartyId(me), &done.name, &counting);
+            assert_eq!(forgotten, [], "what does not count is ended");
+        }
+        result
     }
 
     /// The lines of a party's record of its last job, without their digests: what happened, piece, attempt.
