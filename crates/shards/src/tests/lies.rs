@@ -14,7 +14,7 @@ use crate::steps::{LENGTH, WORD};
 type Script = fn(&mut Puppet);
 
 /// A coordinator that says what the test wants, once it has met the others.
-struct Puppet(All);
+pub(super) struct Puppet(pub(super) All);
 
 impl Puppet {
     fn new(world: &World, me: u8, mut connections: Connections) -> Self {
@@ -25,12 +25,12 @@ impl Puppet {
         Puppet(all)
     }
 
-    fn say_to(&mut self, peer: PartyId, word: &Word) {
+    pub(super) fn say_to(&mut self, peer: PartyId, word: &Word) {
         let pair = self.0.pairs.iter_mut().find(|pair| pair.peer == peer).unwrap();
         message::send(&mut *pair.out, &word.encode()).unwrap();
     }
 
-    fn say(&mut self, word: &Word) {
+    pub(super) fn say(&mut self, word: &Word) {
         for peer in self.peers() {
             self.say_to(peer, word);
         }
@@ -50,14 +50,20 @@ impl Puppet {
     }
 
     /// Waits until all peers have said `word`.
-    fn hear(&mut self, word: &Word) {
+    pub(super) fn hear(&mut self, word: &Word) {
         for pair in &mut self.0.pairs {
             while message::receive(&mut *pair.into).unwrap() != *word {}
         }
     }
 
+    /// Waits until a peer has said such a word.
+    pub(super) fn hear_from(&mut self, peer: PartyId, wanted: impl Fn(&Word) -> bool) {
+        let pair = self.0.pairs.iter_mut().find(|pair| pair.peer == peer).unwrap();
+        while !wanted(&message::receive(&mut *pair.into).unwrap()) {}
+    }
+
     /// The same for their word that a worker listens.
-    fn hear_listens(&mut self, wanted: Attempt) {
+    pub(super) fn hear_listens(&mut self, wanted: Attempt) {
         for pair in &mut self.0.pairs {
             loop {
                 match message::receive(&mut *pair.into).unwrap() {
@@ -68,7 +74,7 @@ impl Puppet {
         }
     }
 
-    fn listens(&mut self, attempt: Attempt) {
+    pub(super) fn listens(&mut self, attempt: Attempt) {
         let fingerprint = "07".repeat(32).parse().unwrap();
         let place = crate::Place {
             address: "puppet:1".into(),
@@ -77,7 +83,7 @@ impl Puppet {
         self.say(&Word::Listens { attempt, place });
     }
 
-    fn ended(&mut self, attempt: Attempt, outcome: Outcome) {
+    pub(super) fn ended(&mut self, attempt: Attempt, outcome: Outcome) {
         self.say(&Word::Ended { attempt, outcome });
     }
 
@@ -98,7 +104,7 @@ impl Puppet {
 }
 
 /// What comes of the job at the honest parties while `liar` follows the script.
-fn against(world: &World, liar: u8, script: impl FnOnce(&mut Puppet) + Send) -> Vec<Result<Done>> {
+pub(super) fn against(world: &World, liar: u8, script: impl FnOnce(&mut Puppet) + Send) -> Vec<Result<Done>> {
     let parties = world.folders.len() as u8;
     let mut all: Vec<_> = (0..).zip(connections(parties)).collect();
     let (_, strings) = all.remove(usize::from(liar));

@@ -6,6 +6,7 @@ mod jobs;
 mod lies;
 mod network;
 mod setup;
+mod waits;
 mod wire;
 
 use std::collections::BTreeMap;
