@@ -21,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["tables", "program"],
     &["testkit", "three", "authenticated", "jimu", "lego"],
     &["protocol", "pool"],
-    &["store", "ot", "garble", "commit"],
+    &["store", "ot", "garble", "commit", "shards"],
     &["session"],
     &["net", "circuit", "params"],
     &["primitives"],
