@@ -29,6 +29,7 @@ struct File {
     stock: Option<PathBuf>,
     stock_key: Option<PathBuf>,
     policy: Option<PathBuf>,
+    shards: Option<PathBuf>,
     service: Option<Spanned<ServiceTable>>,
     #[serde(default, rename = "peer")]
     peers: Vec<Spanned<FilePeer>>,
@@ -73,6 +74,8 @@ pub struct PartyConfig {
     pub stock: Option<(PathBuf, PathBuf)>,
     /// The file of what may be asked of its tables: anything, without one.
     pub policy: Option<PathBuf>,
+    /// The folder of what shards of jobs have kept, and of which were tried: `shards` beside the party file, without one.
+    pub shards: PathBuf,
     /// What its standing service is told, if the file has a table of it.
     pub service: Option<ServiceConfig>,
     /// Who hears that a peer is waited for for long: the log, where nobody else is named.
@@ -143,6 +146,7 @@ impl PartyConfig {
                 .map(|megabytes| megabytes.into_inner().saturating_mul(1_000_000)),
             stock,
             policy: file.policy.as_ref().map(|policy| source.resolve(policy)),
+            shards: source.resolve(file.shards.as_deref().unwrap_or(Path::new("shards"))),
             service: file
                 .service
                 .map(|table| ServiceConfig::read(table, me, last.0.max(1) + 1, &source))

@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cenote::circuits::Format;
@@ -8,6 +9,8 @@ use cenote::{Link, Result};
 use cenote_console::args::{Form, Local, megabytes};
 use cenote_console::{Command, EXIT_CODES, Forwarded, Log, Sibling, plot_file};
 use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::shard::ANYWHERE;
 
 /// Compute results from data that two or three parties do not show each other.
 #[derive(Debug, Parser)]
@@ -32,6 +35,8 @@ pub(crate) enum Program {
     Plan(Plan),
     /// Run this party of a job, together with the other parties on their machines
     Party(Party),
+    /// Compute shards of a query for this party, as its coordinator hands them out
+    Shard(Shard),
     /// Make, list or remove stock: cryptographic material, made ahead, with which later jobs are faster
     #[command(subcommand)]
     Stock(Stock),
@@ -94,6 +99,7 @@ impl Program {
             Program::Query(command) => command,
             Program::Plan(command) => command,
             Program::Party(command) => command,
+            Program::Shard(command) => command,
             Program::Stock(command) => command,
             Program::Identity(command) => command,
             Program::Circuit(command) => command,
@@ -218,8 +224,32 @@ pub(crate) struct Party {
     /// Use stock (see `cenote stock`); all parties must do the same
     #[arg(long)]
     pub(crate) online: bool,
+    /// Let the shards of a query be computed by workers that connect to this address (see `cenote shard`), instead of here one after another
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "online")]
+    pub(crate) coordinate: Option<String>,
     #[command(flatten)]
     pub(crate) form: Form,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shard {
+    /// The party file; the folder `shards` that it names must be the same for all workers of the party, and for its coordinator
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// The job file, with this party's tables
+    pub(crate) job: PathBuf,
+    /// Where `cenote party … --coordinate` hands out the shards
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) coordinator: String,
+    /// Where the workers of other parties connect to this one; port 0 takes a free port
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = ANYWHERE)]
+    pub(crate) listen: SocketAddr,
+    /// The host at which they reach it [default: the address from which this machine reaches the coordinator]
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// The most memory that it may take, in megabytes [default: `memory` of the party file, or what this machine has left]
+    #[arg(long, value_name = "MB", value_parser = megabytes)]
+    pub(crate) memory: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]

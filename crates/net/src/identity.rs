@@ -134,6 +134,15 @@ impl Identity {
         self.fingerprint
     }
 
+    /// A key that only who has the private key knows: another for each `purpose`.
+    pub fn derived(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        let mut hash = Sha256::new_with_prefix("cenote key derived from an identity");
+        hash.update((purpose.len() as u64).to_le_bytes());
+        hash.update(purpose);
+        hash.update(&*self.pem);
+        Zeroizing::new(hash.finalize().into())
+    }
+
     pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
         self.certified.clone()
     }

@@ -138,7 +138,7 @@ fn bytes_of(kind: Type) -> u64 {
     }
 }
 
-fn bytes_of_table(table: &Declared) -> u64 {
+pub(crate) fn bytes_of_table(table: &Declared) -> u64 {
     let fields = table.fields.iter();
     let row: u64 = fields
         .map(|field| bytes_of(field.kind) + u64::from(field.nullable))

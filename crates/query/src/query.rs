@@ -221,16 +221,27 @@ impl Query {
     /// # Errors
     /// [`Error::Rows`](crate::Error::Rows) if a table does not keep what is declared, or a calculation goes wrong on its rows. Nobody else learns of it.
     pub fn prepare(&self, me: PartyId, tables: &[Option<Table>]) -> Result<OwnInput> {
+        self.check(me, tables)?;
+        self.prepare_unchecked(me, tables)
+    }
+
+    /// Sees that the `tables` of `me` keep what is declared of them.
+    ///
+    /// # Errors
+    /// [`Error::Rows`](crate::Error::Rows) if one does not.
+    pub fn check(&self, me: PartyId, tables: &[Option<Table>]) -> Result<()> {
         for (declared, table) in self.schema.tables.iter().zip(tables) {
             if let Some(table) = table.as_ref().filter(|_| declared.party == me) {
                 local::check(declared, table)?;
             }
         }
-        self.prepare_unchecked(me, tables)
+        Ok(())
     }
 
-    /// The same of tables that may not keep what is declared: for tests of what the others do about it.
-    #[doc(hidden)]
+    /// The same of tables that were [checked](Query::check) before.
+    ///
+    /// # Errors
+    /// [`Error::Rows`](crate::Error::Rows) if a calculation goes wrong on its rows.
     pub fn prepare_unchecked(&self, me: PartyId, tables: &[Option<Table>]) -> Result<OwnInput> {
         let own = OwnTables {
             schema: &self.schema,

@@ -169,7 +169,7 @@ fn bounded(reason: String) -> String {
 }
 
 /// The name of a job that was begun, which no other has: what its parties leave on their disks is found by it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct JobName(pub(crate) [u8; 32]);
 
 impl fmt::Display for JobName {

@@ -54,6 +54,7 @@ mod offer;
 mod removal;
 mod runs;
 mod seal;
+mod sealed;
 mod session;
 mod sound;
 pub mod steps;
@@ -66,6 +67,7 @@ pub use living::{Hold, Living};
 pub use making::Making;
 pub use runs::{RUN_BYTES, Run, Runs};
 pub use seal::StoreKey;
+pub use sealed::Sealed;
 pub use session::{Session, Shelf};
 
 #[cfg(test)]

@@ -22,6 +22,19 @@ impl Drop for Share {
 }
 
 impl Share {
+    pub(crate) fn of(bits: BitMatrix) -> Self {
+        Share(bits)
+    }
+
+    pub(crate) fn into_bits(mut self) -> BitMatrix {
+        std::mem::replace(&mut self.0, BitMatrix::zeros(0, 0))
+    }
+
+    /// Bytes of a share of so many rows and lanes.
+    pub(crate) fn bytes_of(rows: usize, lanes: usize) -> usize {
+        SHAPE + rows * lanes.div_ceil(8)
+    }
+
     /// Its bytes: its shape, and row after row, each in as few as hold its lanes.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let row = self.0.lanes().div_ceil(8);
@@ -35,7 +48,7 @@ impl Share {
     }
 
     /// The share of so many rows and lanes, of its bytes; nothing if they are of another shape.
-    pub(super) fn from_bytes(rows: usize, lanes: usize, bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(rows: usize, lanes: usize, bytes: &[u8]) -> Option<Self> {
         let row = lanes.div_ceil(8);
         let (found, bytes) = bytes.split_first_chunk::<SHAPE>()?;
         if *found != shape(rows, lanes) || row.checked_mul(rows) != Some(bytes.len()) || row == 0 {

@@ -41,6 +41,11 @@ impl Seat<'_> {
         self.setting.transport
     }
 
+    /// How long one waits for another that is silent.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.setting.timeout
+    }
+
     /// How long each phase may take.
     pub(crate) fn phase_timeout(&self) -> Option<Duration> {
         self.setting.phase_timeout
@@ -106,7 +111,7 @@ impl Seat<'_> {
     }
 
     /// Tells the operator, on the standard error that all processes share, of parties that are waited for for long.
-    fn on_wait(&self) -> OnWait {
+    pub(crate) fn on_wait(&self) -> OnWait {
         let me = self.me;
         OnWait::new(OnWait::AFTER, move |waiting| {
             tell(format_args!("{me}: {waiting}"))

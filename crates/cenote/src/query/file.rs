@@ -11,6 +11,8 @@ use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
 use super::entry::{TableEntry, declared};
+use super::run::Part;
+use super::shards::InShards;
 use crate::fields::{entitled, is_setting, protocol};
 use crate::files::same_file;
 use crate::settings_file::{SettingsFile, StatedSetting};
@@ -27,6 +29,8 @@ struct File {
     max_join_rows: Option<u64>,
     #[serde(default)]
     secret_only: bool,
+    shards: Option<Spanned<u32>>,
+    attempts: Option<Spanned<u32>>,
     #[serde(default, rename = "table")]
     tables: Vec<Spanned<TableEntry>>,
     answer: Option<AnswerEntry>,
@@ -61,6 +65,7 @@ pub struct QueryJob {
     protocol: Protocol,
     text: String,
     query: Query,
+    in_shards: Option<InShards>,
     files: Vec<Option<PathBuf>>,
     answer_file: Option<PathBuf>,
 }
@@ -112,6 +117,12 @@ impl QueryJob {
         let path = Path::new(Bundle::JOB);
         let (file, settings, source) =
             SettingsFile::parse_with::<File>(path, bundle.job.clone(), is_setting)?;
+        if let Some(shards) = &file.shards {
+            return Err(source.fault(
+                shards.span(),
+                "services run a job in one session; leave `shards` out, or run it with `cenote party`",
+            ));
+        }
         if let Some(table) = file.tables.iter().find(|table| table.get_ref().file.is_some()) {
             return Err(source.fault(
                 table.span(),
@@ -208,11 +219,13 @@ impl QueryJob {
             cenote_query::Error::Declared(what) => source.fault_in_general(what),
             other => other.into(),
         })?;
+        let in_shards = InShards::read((file.shards, file.attempts), &query, &protocol, source)?;
         Ok(QueryJob {
             path: path.to_owned(),
             protocol,
             text,
             query,
+            in_shards,
             files,
             answer_file,
         })
@@ -221,6 +234,31 @@ impl QueryJob {
     /// The protocol and its settings.
     pub fn protocol(&self) -> &Protocol {
         &self.protocol
+    }
+
+    /// How it is cut, if it is.
+    pub(super) fn in_shards(&self) -> Option<&InShards> {
+        self.in_shards.as_ref()
+    }
+
+    /// What is computed in a part of the job.
+    pub(super) fn part(&self, part: Part) -> &Query {
+        match (part, &self.in_shards) {
+            (Part::Shard, Some(InShards { cut, .. })) => cut.shard(),
+            (Part::Merge, Some(InShards { cut, .. })) => cut.merge(),
+            _ => &self.query,
+        }
+    }
+
+    /// The protocol of the sessions in which a part of the job is computed.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it cannot be as safe as that must be.
+    pub(super) fn protocol_of(&self, part: Part) -> Result<Protocol> {
+        match (part, &self.in_shards) {
+            (Part::Shard | Part::Merge, Some(in_shards)) => in_shards.protocol(&self.protocol),
+            _ => Ok(self.protocol.clone()),
+        }
     }
 
     /// The text of the query.

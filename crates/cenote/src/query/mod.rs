@@ -8,6 +8,7 @@ mod policy;
 mod proposed;
 mod report;
 mod run;
+mod shards;
 
 pub use cenote_query::{PlanStep, Proposal, Query, share};
 pub use cenote_tables::{Table, show};
@@ -19,7 +20,8 @@ pub use self::policy::Policy;
 pub use self::proposed::{Ended, Proposed, Run};
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::QueryPart;
-pub use self::run::{check_party, run_here, run_party};
+pub use self::run::{check_party, coordinate_party, run_here, run_party};
+pub use self::shards::{Placement, work_for};
 
 use crate::Error;
 

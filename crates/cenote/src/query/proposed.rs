@@ -164,7 +164,7 @@ impl Proposed {
         let held = party.run(planned, given, connect()?, progress)?;
         Ok(Ended {
             answer: held
-                .table
+                .result
                 .map(|table| table.map(|table| Answered::rows_of(&table))),
             report: held.report,
             is_agreed: held.is_agreed,

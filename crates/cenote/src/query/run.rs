@@ -6,8 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use cenote_net::{Budget, PartyId};
-use cenote_program::Tally;
-use cenote_query::{Error as QueryError, OwnInput};
+use cenote_program::{Session as ProgramSession, Tally};
+use cenote_query::{Error as QueryError, OwnInput, Query};
 use cenote_session::{AlsoAgree, Connections, memory};
 use cenote_tables::Table;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::file::{Instead, QueryJob};
 use super::policy::Policy;
 use super::report::{Answered, QueryReport, Told};
+use super::shards::{self, Sharded};
 use crate::admission::{PROCESS, queue_bytes};
 use crate::local::{Assigned, Seat, Setting, Task, combine, run, value};
 use crate::meeting::{load_identity, meet_with};
@@ -26,7 +27,7 @@ use crate::report::{
 };
 use crate::stop::Session;
 use crate::text::megabytes;
-use crate::{Error, PartyConfig, Prepared, Result, Transport};
+use crate::{Error, PartyConfig, Prepared, Protocol, Result, Transport};
 
 /// The most bytes that a query may take of a party, if no limit is set.
 const MEMORY: u64 = 2 << 30;
@@ -48,28 +49,64 @@ const FREED: u64 = 4;
 pub(crate) struct QueryPart {
     path: PathBuf,
     instead: Instead,
-    /// What it takes, as the parent has found.
-    tally: Tally,
+    takes: Takes,
 }
 
-/// A query with all that follows from it and is public.
+/// What a job takes, as the parent has found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Takes {
+    Whole(Tally),
+    InShards(Box<shards::Tallies>),
+}
+
+/// What a session computes of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// All of it.
+    Whole,
+    /// What each shard computes.
+    Shard,
+    /// What is computed of that.
+    Merge,
+}
+
+/// What a session computes, with all that follows from it and is public.
 pub(super) struct Planned {
     pub(super) job: Arc<QueryJob>,
+    pub(super) part: Part,
+    pub(super) protocol: Protocol,
     pub(super) tally: Tally,
     pub(super) prepared: Prepared,
 }
 
 impl Planned {
     pub(super) fn new(job: QueryJob) -> Result<Self> {
-        fits([job.query().least_bytes()], "at least ")?;
-        let tally = job.query().tally(job.protocol().abilities())?;
-        Self::with(Arc::new(job), tally)
+        let job = Arc::new(job);
+        let tally = tally_of(&job, Part::Whole)?;
+        Self::with(job, tally)
     }
 
     /// The same, with what it takes known.
     pub(super) fn with(job: Arc<QueryJob>, tally: Tally) -> Result<Self> {
-        let prepared = job.protocol().prepare(&tally.demand())?;
-        Ok(Planned { job, tally, prepared })
+        Self::part(job, Part::Whole, tally)
+    }
+
+    /// A part of a job, with what it takes known.
+    pub(super) fn part(job: Arc<QueryJob>, part: Part, tally: Tally) -> Result<Self> {
+        let protocol = job.protocol_of(part)?;
+        let prepared = protocol.prepare(&tally.demand())?;
+        Ok(Planned {
+            job,
+            part,
+            protocol,
+            tally,
+            prepared,
+        })
+    }
+
+    /// What is computed.
+    pub(super) fn query(&self) -> &Query {
+        self.job.part(self.part)
     }
 
     /// The most bytes that `party` takes: before it meets the others, and while it computes with them.
@@ -79,15 +116,16 @@ impl Planned {
 
     /// The same without what the process takes anyway.
     pub(super) fn session_bytes(&self, party: PartyId) -> u64 {
-        let own = self.job.query().bytes(party);
+        let own = self.query().bytes(party);
         let demand = self.tally.demand();
         let session = [
             own.given,
+            self.share_bytes(),
             self.prepared.session_bytes(&demand, party),
             self.tally.network_bytes(),
             own.answer,
             queue_bytes(
-                &self.job.protocol().topology(),
+                &self.protocol.topology(),
                 self.prepared.traffic_bytes(&demand),
                 &self.budget(),
             ),
@@ -98,18 +136,24 @@ impl Planned {
         kept.saturating_add(session)
     }
 
+    /// Bytes of this party's shares of what is kept.
+    pub(super) fn share_bytes(&self) -> u64 {
+        let rows = self.protocol.kept_rows().unwrap_or(0) as u64;
+        self.tally.kept.saturating_mul(rows).div_ceil(8)
+    }
+
     /// What `me` gives.
     fn given(&self, me: PartyId) -> Result<OwnInput> {
         if self.memory_bytes(me) < SMALL {
             memory::avoid_huge_pages();
         }
         let tables = self.job.tables(me)?;
-        Ok(self.job.query().prepare(me, &tables)?)
+        Ok(self.query().prepare(me, &tables)?)
     }
 
     /// Memory for messages on their way. Where levels of ANDs take rounds, parties send little before they receive, but for what is revealed.
-    fn budget(&self) -> Budget {
-        if !self.job.protocol().levels_take_rounds() {
+    pub(super) fn budget(&self) -> Budget {
+        if !self.protocol.levels_take_rounds() {
             return Budget::default();
         }
         let revealed = self.tally.outputs.iter().map(|(_, bits)| bits / 8).max();
@@ -127,8 +171,15 @@ impl Planned {
     }
 }
 
+/// What a part of a job takes.
+pub(super) fn tally_of(job: &QueryJob, part: Part) -> Result<Tally> {
+    let query = job.part(part);
+    fits([query.least_bytes()], "at least ")?;
+    Ok(query.tally(job.protocol().abilities())?)
+}
+
 /// Sees that parties that need `about` so many bytes have them.
-fn fits(needed: impl IntoIterator<Item = u64>, about: &str) -> Result<()> {
+pub(super) fn fits(needed: impl IntoIterator<Item = u64>, about: &str) -> Result<()> {
     let needed: Vec<u64> = needed.into_iter().collect();
     let most = needed.iter().copied().max().unwrap_or(0);
     let why = if !memory::is_limited() && most > MEMORY {
@@ -161,24 +212,34 @@ pub fn run_here(
     command: impl Fn() -> Command,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<QueryReport> {
-    let planned = Planned::new(QueryJob::load_with(path, instead)?)?;
-    let parties = planned.job.protocol().parties();
-    planned.admit((0..parties).map(PartyId))?;
-    if let Some(file) = planned.job.answer_file() {
+    let job = QueryJob::load_with(path, instead)?;
+    let parties = job.protocol().parties();
+    let all = (0..parties).map(PartyId);
+    let (job, takes) = if job.in_shards().is_some() {
+        let sharded = Sharded::new(job)?;
+        sharded.admit(all)?;
+        let takes = Takes::InShards(Box::new(sharded.tallies().clone()));
+        (sharded.job(), takes)
+    } else {
+        let planned = Planned::new(job)?;
+        planned.admit(all)?;
+        (planned.job, Takes::Whole(planned.tally))
+    };
+    if let Some(file) = job.answer_file() {
         check_writable(file)?;
         put_aside(file)?;
     }
     let part = QueryPart {
         path: path.to_owned(),
         instead: instead.clone(),
-        tally: planned.tally.clone(),
+        takes,
     };
     let told: Vec<Told> = run(parties, setting, &Task::new(&part)?, command, progress)?;
     let answer = told.iter().find_map(|told| told.answer.clone());
     let report = combine(told.into_iter().map(|told| told.report).collect())?;
     Ok(QueryReport {
         answer,
-        file: planned.job.answer_file().map(|file| file.display().to_string()),
+        file: job.answer_file().map(|file| file.display().to_string()),
         report,
     })
 }
@@ -187,15 +248,21 @@ impl Assigned for QueryPart {
     const NAME: &'static str = "query";
 
     fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
-        value(&run_task(seat, self)?)
+        let told = match &self.takes {
+            Takes::Whole(tally) => run_task(seat, self, tally),
+            Takes::InShards(takes) => {
+                shards::run_child(seat, (&self.path, &self.instead), takes.as_ref().clone())
+            }
+        };
+        value(&told?)
     }
 }
 
 /// Runs `part` in the child process of one party.
-fn run_task(seat: &Seat<'_>, part: &QueryPart) -> Result<Told> {
+fn run_task(seat: &Seat<'_>, part: &QueryPart, tally: &Tally) -> Result<Told> {
     let start = Instant::now();
     let job = QueryJob::load_with(&part.path, &part.instead)?;
-    let planned = Planned::with(Arc::new(job), part.tally.clone())?;
+    let planned = Planned::with(Arc::new(job), tally.clone())?;
     let given = planned.given(seat.me)?;
     let topology = planned.job.protocol().topology();
     let writes = planned.job.query().schema().answer.to.iter().next();
@@ -225,7 +292,7 @@ fn run_task(seat: &Seat<'_>, part: &QueryPart) -> Result<Told> {
 }
 
 /// The policy of a party, which allows the query of `job`.
-fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Policy>> {
+pub(super) fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Policy>> {
     let policy = config.policy.as_deref().map(Policy::load).transpose()?;
     if let Some(policy) = &policy {
         policy.check(config.me, job.query())?;
@@ -237,7 +304,7 @@ fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Policy>> {
 }
 
 /// Writes an answer.
-fn written(file: &Path, table: &Table) -> Result<()> {
+pub(super) fn written(file: &Path, table: &Table) -> Result<()> {
     let mangled = cenote_tables::write(file, table)?;
     if mangled > 0 {
         tracing::warn!(
@@ -258,6 +325,9 @@ pub fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::F
     config.check_parties(job.protocol())?;
     if let Some(bytes) = config.memory {
         memory::set_limit(bytes);
+    }
+    if job.in_shards().is_some() {
+        return shards::check_party(config, job);
     }
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
@@ -281,6 +351,9 @@ pub fn run_party(
     config.check_parties(job.protocol())?;
     if let Some(bytes) = config.memory {
         memory::set_limit(bytes);
+    }
+    if job.in_shards().is_some() {
+        return shards::run_party(config, job, None, progress);
     }
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
@@ -322,18 +395,36 @@ pub fn run_party(
     })
 }
 
+/// Runs the query of `job`, which is cut into shards, as the party of `config`. Its shards are computed by workers that connect to `workers`, `host:port`, where
+/// they show this party's key ([`work_for`](super::work_for)).
+///
+/// # Errors
+/// As [`run_party`]; [`Error::Usage`] if the job is not cut, or nobody can listen there.
+pub fn coordinate_party(
+    config: &PartyConfig,
+    job: QueryJob,
+    workers: &str,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<QueryReport> {
+    if job.in_shards().is_none() {
+        let what = "the job is not cut into shards, so there is nothing to hand out; give `shards = N` in the job file";
+        return Err(Error::Usage(what.into()));
+    }
+    shards::run_party(config, job, Some(workers), progress)
+}
+
 /// How the session of a query went that has ended.
-pub(super) struct Held {
-    /// The answer, if this party learns it; the error that there is none, which all parties know.
-    pub(super) table: Result<Option<Table>>,
+pub(super) struct Held<T = Option<Table>> {
+    /// What it came to: the answer, if this party learns it; the error that there is none, which all parties know.
+    pub(super) result: Result<T>,
     pub(super) report: PartyReport,
     pub(super) is_agreed: bool,
 }
 
 impl Held {
     /// The answer, and what is told of it and of the session.
-    fn told(self, job: &QueryJob) -> Result<(Option<Table>, Told)> {
-        let table = self.table?;
+    pub(super) fn told(self, job: &QueryJob) -> Result<(Option<Table>, Told)> {
+        let table = self.result?;
         let answer = table
             .as_ref()
             .map(|table| Answered::new(table, job.answer_file().is_none()));
@@ -353,6 +444,7 @@ pub(super) struct Party<'a> {
 }
 
 impl Party<'_> {
+    /// Computes the answer.
     pub(super) fn run(
         self,
         planned: Planned,
@@ -360,10 +452,28 @@ impl Party<'_> {
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Held> {
+        let run = |query: &Query, session: &ProgramSession| query.run(session, given);
+        self.hold(planned, run, connections, progress)
+    }
+
+    /// Does `work` in a session.
+    pub(super) fn hold<T: Send>(
+        self,
+        planned: Planned,
+        work: impl FnOnce(&Query, &ProgramSession) -> cenote_query::Result<T> + Send,
+        connections: Connections,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Held<T>> {
         let mut seconds = Seconds::default();
         seconds.add("connect", self.start.elapsed());
         let memory_bytes = planned.memory_bytes(self.me);
-        let Planned { job, tally, prepared } = planned;
+        let Planned {
+            job,
+            part,
+            protocol,
+            tally,
+            prepared,
+        } = planned;
         let (digest, parameters, demand) = (job.digest(), prepared.parameters(None), tally.demand());
         let conversation = Conversation {
             me: self.me,
@@ -375,15 +485,15 @@ impl Party<'_> {
         let run = Instant::now();
         let (telling, told) = mpsc::channel();
         // A session stays with its thread, and this one tells how far it is.
-        let (answer, ended) = std::thread::scope(|scope| {
-            let query = job.query();
+        let (result, ended) = std::thread::scope(|scope| {
+            let query = job.part(part);
             let party = scope.spawn(move || {
                 conversation.hold(prepared, connections, |session| {
                     session.on_progress(move |done| {
                         // Nobody listening any more is no failure.
                         let _ = telling.send(done);
                     });
-                    match query.run(session, given) {
+                    match work(query, session) {
                         // All parties know it, and end as if there were one.
                         Err(QueryError::NoAnswer) => Ok(None),
                         answer => answer.map(Some),
@@ -399,14 +509,14 @@ impl Party<'_> {
                 ))
             })
         })?;
-        let table = answer.ok_or_else(|| QueryError::NoAnswer.into());
+        let result = result.ok_or_else(|| QueryError::NoAnswer.into());
         seconds.add("run", run.elapsed());
         seconds.add("total", self.start.elapsed());
         let mut costs = ended.costs;
         costs.memory_bytes = costs.memory_bytes.max(memory_bytes);
         let report = PartyReport {
             description: Description {
-                protocol: job.protocol().clone(),
+                protocol,
                 transport: self.transport,
                 parameters,
                 error_log2: ended.error_log2.max(NO_ERROR_LOG2),
@@ -424,7 +534,7 @@ impl Party<'_> {
             warnings: ended.warnings,
         };
         Ok(Held {
-            table,
+            result,
             report,
             is_agreed: ended.is_agreed,
         })

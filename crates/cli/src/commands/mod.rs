@@ -11,5 +11,6 @@ pub(crate) mod peer;
 mod plan;
 mod query;
 mod run;
+pub(crate) mod shard;
 mod stock;
 pub(crate) mod token;

@@ -2,7 +2,7 @@
 
 use cenote::query::QueryJob;
 use cenote::remote::{Ready, run_party, run_party_online};
-use cenote::{Job, PartyConfig, Report, Result};
+use cenote::{Error, Job, PartyConfig, Report, Result};
 use serde::Serialize;
 
 use super::query;
@@ -23,6 +23,11 @@ impl Command for Party {
     fn run(&self, _: u8) -> Result<()> {
         if QueryJob::is_at(&self.job) {
             return query::party(self);
+        }
+        if self.coordinate.is_some() {
+            let what =
+                "--coordinate is for queries that are cut into shards, and this job is none; leave it out";
+            return Err(Error::Usage(what.into()));
         }
         let mut config = PartyConfig::load(&self.config)?;
         let job = Job::load(&self.job)?;

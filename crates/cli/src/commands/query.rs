@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use cenote::query::{Instead, QueryJob, QueryPlan, QueryReport, check_party, run_here, run_party};
+use cenote::query::{
+    Instead, QueryJob, QueryPlan, QueryReport, check_party, coordinate_party, run_here, run_party,
+};
 use cenote::{Error, PartyConfig, Result};
 use serde::Serialize;
 
@@ -88,7 +90,11 @@ pub(crate) fn party(options: &Party) -> Result<()> {
     }
     let progress = Progress::start("running");
     config.on_wait = progress.on_wait();
-    let report = run_party(&config, job, &mut |done, total| progress.set(done, total))?;
+    let told = &mut |done, total| progress.set(done, total);
+    let report = match &options.coordinate {
+        None => run_party(&config, job, told),
+        Some(workers) => coordinate_party(&config, job, workers, told),
+    }?;
     drop(progress);
     show(&report, options.form)
 }

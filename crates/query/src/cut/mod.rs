@@ -14,16 +14,20 @@ mod placing;
 
 use std::num::NonZero;
 
+use cenote_net::PartyId;
+
 use self::choice::candidates;
 use self::merge::{Halves, halves, kept_of, refused};
 pub use self::parts::{HashKey, Parts};
 pub use self::placing::Placing;
 use crate::error::{Error, Result};
 use crate::listed::places;
+use crate::memory::bytes_of_table;
 use crate::plan::Planner;
 use crate::query::Query;
 use crate::relation::{Kept, Relation};
 use crate::schema::{Count, Declared, Schema};
+use crate::secret::shards::width;
 use crate::work::Work;
 
 /// Most shards of a query.
@@ -64,6 +68,39 @@ impl Cut {
     /// What each shard computes, of its part of the tables: [`Query::keep`] runs it.
     pub fn shard(&self) -> &Query {
         &self.shard
+    }
+
+    /// Bits of a row that a shard keeps, and how many rows it keeps.
+    pub fn kept(&self) -> (u32, usize) {
+        let rows = self.shard.physical();
+        (width(&rows.columns), rows.rows)
+    }
+
+    /// Bytes of the tables of `party`, and of the places of their rows, while a shard has its part of them.
+    pub fn bytes(&self, party: PartyId) -> u64 {
+        let tables = self.merge.schema().tables.iter().zip(&self.tables);
+        let own = tables.filter(|(table, _)| table.party == party);
+        let of = |(table, placed): (&Declared, &Placed)| match placed.placing {
+            Placing::Whole => 2 * bytes_of_table(table),
+            _ => bytes_of_table(table) + size_of::<u32>() as u64 * table.max_rows as u64,
+        };
+        own.map(of).sum()
+    }
+
+    /// Where the rows of each table are, in words: a term that parties compare.
+    pub fn told(&self) -> String {
+        let tables = self.merge.schema().tables.iter().zip(&self.tables);
+        let of = |(table, placed): (&Declared, &Placed)| {
+            let name = &table.name;
+            match placed.placing {
+                Placing::Whole => format!("{name} whole"),
+                Placing::Rows => format!("{name} anyhow, {} rows", placed.rows),
+                Placing::Key(column) => {
+                    format!("{name} by {}, {} rows", table.fields[column].name, placed.rows)
+                }
+            }
+        };
+        tables.map(of).collect::<Vec<_>>().join("; ")
     }
 
     /// What is computed of all that the shards have kept: [`Query::run`] runs it.

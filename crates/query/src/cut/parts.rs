@@ -16,19 +16,18 @@ impl HashKey {
     }
 }
 
-/// A party's tables, and in which shard each of their rows is.
-pub struct Parts<'a> {
-    tables: &'a [Option<Table>],
+/// In which shard each row of a party's tables is.
+pub struct Parts(
     /// Of each table the places of the rows of each shard; nothing where every shard has all, or they are another party's.
-    places: Vec<Option<Vec<Vec<usize>>>>,
-}
+    Vec<Option<Vec<Vec<u32>>>>,
+);
 
 impl Cut {
     /// Places the rows of a party's `tables`, which are in the places of those of the schema; nothing for those of others.
     ///
     /// # Errors
     /// [`Error::Rows`] if there are more rows for a shard than it has room for.
-    pub fn parts<'a>(&self, key: &HashKey, tables: &'a [Option<Table>]) -> Result<Parts<'a>> {
+    pub fn parts(&self, key: &HashKey, tables: &[Option<Table>]) -> Result<Parts> {
         let schema = self.shard.schema();
         let mut places = Vec::new();
         for (at, placed) in self.tables.iter().enumerate() {
@@ -50,17 +49,20 @@ impl Cut {
             }
             places.push(Some(parts));
         }
-        Ok(Parts { tables, places })
+        Ok(Parts(places))
     }
 }
 
-impl Parts<'_> {
-    /// The tables of one shard.
-    pub fn of_shard(&self, shard: u32) -> Vec<Option<Table>> {
-        let tables = self.tables.iter().zip(&self.places);
+impl Parts {
+    /// The tables of one shard, of the `tables` whose rows were placed.
+    pub fn of_shard(&self, tables: &[Option<Table>], shard: u32) -> Vec<Option<Table>> {
+        let tables = tables.iter().zip(&self.0);
         tables
             .map(|(table, places)| match (table, places) {
-                (Some(table), Some(places)) => Some(table.gather(&places[shard as usize])),
+                (Some(table), Some(places)) => {
+                    let places = places[shard as usize].iter().map(|&place| place as usize);
+                    Some(table.gather(&places.collect::<Vec<_>>()))
+                }
                 (table, _) => table.clone(),
             })
             .collect()
@@ -68,19 +70,24 @@ impl Parts<'_> {
 }
 
 /// As many rows in each shard, but for one.
-fn anyhow(table: &Table, shards: usize) -> Vec<Vec<usize>> {
+fn anyhow(table: &Table, shards: usize) -> Vec<Vec<u32>> {
     (0..shards)
-        .map(|shard| (shard..table.rows).step_by(shards).collect())
+        .map(|shard| {
+            (shard..table.rows)
+                .step_by(shards)
+                .map(|row| row as u32)
+                .collect()
+        })
         .collect()
 }
 
 /// By the hash of a column. Rows without a value, which meet no others, go where there is most room.
-fn by_key(key: &HashKey, table: &Table, column: usize, shards: usize) -> Vec<Vec<usize>> {
+fn by_key(key: &HashKey, table: &Table, column: usize, shards: usize) -> Vec<Vec<u32>> {
     let (kind, column) = (table.fields[column].kind, &table.columns[column]);
     let mut parts = vec![Vec::new(); shards];
     let (keyless, keyed): (Vec<usize>, Vec<usize>) = (0..table.rows).partition(|&row| column.is_null(row));
     for row in keyed {
-        parts[shard_of(key, kind, column, row, shards)].push(row);
+        parts[shard_of(key, kind, column, row, shards)].push(row as u32);
     }
     let mut by_room: Vec<usize> = (0..shards).collect();
     by_room.sort_by_key(|&shard| parts[shard].len());
@@ -92,7 +99,7 @@ fn by_key(key: &HashKey, table: &Table, column: usize, shards: usize) -> Vec<Vec
             for &shard in &by_room[..end] {
                 if parts[shard].len() < level {
                     match keyless.next() {
-                        Some(row) => parts[shard].push(row),
+                        Some(row) => parts[shard].push(row as u32),
                         None => return parts,
                     }
                 }

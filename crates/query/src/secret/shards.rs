@@ -8,7 +8,7 @@ use super::{Executor, Rows};
 use crate::plan::physical::{Column, Physical};
 
 /// Bits of a row that is kept: whether anything has gone wrong in its shard, whether the row counts, and its columns.
-fn width(columns: &[Column]) -> u32 {
+pub(crate) fn width(columns: &[Column]) -> u32 {
     let of = |column: &Column| column.kind.width() + u32::from(column.nullable);
     2 + columns.iter().map(of).sum::<u32>()
 }

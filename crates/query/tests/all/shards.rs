@@ -27,7 +27,7 @@ fn keep(cut: &Cut, world: &World, key: &HashKey, shuffling: bool) -> Result<Vec<
     for shard in 0..cut.shards() {
         let given = |me: PartyId| -> cenote_query::Result<OwnInput> {
             let parts = cut.parts(key, &own[me.index()])?;
-            cut.shard().prepare(me, &parts.of_shard(shard))
+            cut.shard().prepare(me, &parts.of_shard(&own[me.index()], shard))
         };
         for me in 0..parties {
             given(PartyId(me)).map_err(|error| error.to_string())?;
@@ -221,7 +221,7 @@ fn parts_have_the_rooms_that_are_told() {
         let own = world.own(PartyId(0));
         let parts = cut.parts(&key(seed), &own).unwrap();
         let counts: Vec<usize> = (0..4)
-            .map(|shard| parts.of_shard(shard)[0].as_ref().unwrap().rows)
+            .map(|shard| parts.of_shard(&own, shard)[0].as_ref().unwrap().rows)
             .collect();
         assert_eq!(counts.iter().sum::<usize>(), 3000);
         assert!(counts.iter().all(|&rows| rows <= room), "{counts:?}");

@@ -67,7 +67,7 @@ fn ours_in_shards(tpch: &Tpch, sql: &str, shards: NonZero<u32>) -> Table {
         .map(|shard| {
             let kept = in_the_clear(3, |session| {
                 let own = own(session.me());
-                let own = cut.parts(&key, &own).unwrap().of_shard(shard);
+                let own = cut.parts(&key, &own).unwrap().of_shard(&own, shard);
                 let given = cut.shard().prepare(session.me(), &own).unwrap();
                 in_session(cut.shard().keep(session, given))
             });

@@ -1,0 +1,357 @@
+//! The workers of a party that are processes of their own, wherever its cluster has placed them: they connect to their coordinator and ask for work.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use cenote_net::{Channel, ChannelOptions, Identity, PartyId, accept_own};
+use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
+
+use super::attempt::Work;
+use super::crew::{Tell, Threads};
+use super::wire::{Listens, Said, Told, receive, send};
+use crate::{Error, Result};
+
+/// How long a new connection may take to show the party's key.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// Most workers at a time.
+const MOST_WORKERS: usize = 4096;
+
+/// How long the last workers may take to hear that the job is over.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Where a worker is with an attempt.
+enum Stage {
+    /// It does not know of it yet.
+    Given,
+    /// It makes ready to listen, and then listens.
+    Listening(Option<(String, Vec<Place>)>),
+    Working,
+}
+
+/// A worker that is connected.
+#[derive(Default)]
+struct Worker {
+    /// The job that it knows of.
+    knows: Option<JobName>,
+    /// Whether it has asked for work, and was told to wait.
+    is_free: bool,
+    /// What it is at, and whether that counts no more.
+    at: Option<(Attempt, Stage, bool)>,
+}
+
+#[derive(Default)]
+struct Workers {
+    begun: Option<(JobName, [u8; 32])>,
+    connected: BTreeMap<u64, Worker>,
+    next: u64,
+    is_over: bool,
+}
+
+/// Where the workers of a party ask for work.
+pub(super) struct Desk {
+    /// The digest of the job.
+    job: String,
+    workers: Mutex<Workers>,
+    tell: Tell,
+}
+
+impl Desk {
+    fn new(job: String, tell: Tell) -> Arc<Self> {
+        Arc::new(Desk {
+            job,
+            workers: Mutex::default(),
+            tell,
+        })
+    }
+
+    fn workers(&self) -> MutexGuard<'_, Workers> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers workers until the job is over.
+    fn serve(self: &Arc<Self>, channel: &mut dyn Channel) -> Result<()> {
+        let number = {
+            let mut workers = self.workers();
+            if workers.connected.len() >= MOST_WORKERS {
+                let full = format!("{MOST_WORKERS} workers are connected already");
+                return send(channel, &Told::Refused(full));
+            }
+            let number = workers.next;
+            workers.next += 1;
+            workers.connected.insert(number, Worker::default());
+            number
+        };
+        let talk = || -> Result<()> {
+            loop {
+                let answer = self.answer(number, receive(channel)?)?;
+                send(channel, &answer)?;
+                if let Told::Over | Told::Refused(_) = answer {
+                    return Ok(());
+                }
+            }
+        };
+        let mut talk = talk;
+        let ended = talk();
+        let worker = self.workers().connected.remove(&number);
+        if let Some((attempt, _, false)) = worker.and_then(|worker| worker.at) {
+            (self.tell)(Event::Ended {
+                attempt,
+                outcome: Outcome::Lost("its worker was lost".into()),
+            });
+        }
+        (self.tell)(Event::Free);
+        ended
+    }
+
+    fn answer(&self, number: u64, said: Said) -> Result<Told> {
+        let workers = &mut *self.workers();
+        let (begun, is_over) = (workers.begun, workers.is_over);
+        let worker = workers
+            .connected
+            .get_mut(&number)
+            .ok_or_else(|| out_of_turn("anything"))?;
+        Ok(match said {
+            Said::Hello(job) if job != self.job => Told::Refused(
+                "the coordinator has another job, or other tables are declared there; give both the same job file".into(),
+            ),
+            Said::Hello(_) => Told::Wait,
+            Said::Free if is_over => Told::Over,
+            Said::Free => match (begun, &mut worker.at) {
+                (Some((name, coin)), None) if worker.knows != Some(name) => {
+                    worker.knows = Some(name);
+                    Told::Begin(name, coin)
+                }
+                (Some(_), Some((attempt, stage @ Stage::Given, false))) => {
+                    worker.is_free = false;
+                    *stage = Stage::Listening(None);
+                    Told::Listen(*attempt)
+                }
+                (Some(_), at) => {
+                    *at = None;
+                    if !std::mem::replace(&mut worker.is_free, true) {
+                        (self.tell)(Event::Free);
+                    }
+                    Told::Wait
+                }
+                (None, _) => Told::Wait,
+            },
+            Said::Listens(place) => match &worker.at {
+                Some((attempt, Stage::Listening(_), false)) => {
+                    (self.tell)(Event::Listens {
+                        attempt: *attempt,
+                        place: place.try_into()?,
+                    });
+                    Told::Wait
+                }
+                _ => Told::End,
+            },
+            Said::Waits => match &mut worker.at {
+                Some((_, Stage::Listening(None), false)) => Told::Wait,
+                Some((_, stage @ Stage::Listening(_), false)) => {
+                    match std::mem::replace(stage, Stage::Working) {
+                        Stage::Listening(Some((name, places))) => {
+                            Told::Meet(name, places.iter().map(Listens::from).collect())
+                        }
+                        _ => Told::Wait,
+                    }
+                }
+                _ => Told::End,
+            },
+            Said::Works(done, total) => match worker.at {
+                Some((attempt, Stage::Working, false)) => {
+                    (self.tell)(Event::Progress {
+                        attempt,
+                        done,
+                        total,
+                    });
+                    Told::Go
+                }
+                _ => Told::End,
+            },
+            Said::Ended(outcome) => {
+                if let Some((attempt, _, false)) = worker.at.take() {
+                    (self.tell)(Event::Ended { attempt, outcome });
+                }
+                Told::Wait
+            }
+        })
+    }
+}
+
+fn out_of_turn(what: &str) -> Error {
+    Error::local(
+        "speaking with a worker",
+        std::io::Error::other(format!("it says {what} out of turn")),
+    )
+}
+
+/// A party's workers that are processes of their own. The merge is computed by the coordinator's.
+pub(super) struct Remote {
+    desk: Arc<Desk>,
+    merge: Threads,
+    work: Arc<Work>,
+    stopped: Arc<AtomicBool>,
+    address: SocketAddr,
+}
+
+impl Remote {
+    /// Accepts workers at `listener`, which show the key of `identity`.
+    pub(super) fn start(
+        (work, merge): (Arc<Work>, Threads),
+        (listener, identity): (TcpListener, Arc<Identity>),
+        tell: Tell,
+    ) -> Result<Self> {
+        let failed = |error| Error::local("listening for workers", error);
+        let address = listener.local_addr().map_err(failed)?;
+        let desk = Desk::new(work.sharded.job.digest(), tell);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let accept = Accept {
+            me: work.me,
+            desk: Arc::clone(&desk),
+            identity,
+            options: ChannelOptions::with_timeout(work.meeting.timeout),
+            stopped: Arc::clone(&stopped),
+        };
+        std::thread::Builder::new()
+            .name("workers".into())
+            .spawn(move || accept.run(&listener))
+            .map_err(failed)?;
+        Ok(Remote {
+            desk,
+            merge,
+            work,
+            stopped,
+            address,
+        })
+    }
+
+    fn are_all_kept(&self) -> bool {
+        self.work.state().kept.len() == self.work.sharded.cut().shards() as usize
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        self.desk.workers().is_over = true;
+        let until = std::time::Instant::now() + FAREWELL;
+        while !self.desk.workers().connected.is_empty() && std::time::Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.stopped.store(true, Ordering::Release);
+        // It waits for a connection.
+        drop(TcpStream::connect_timeout(&self.address, Duration::from_secs(1)));
+    }
+}
+
+/// What accepts workers.
+struct Accept {
+    me: PartyId,
+    desk: Arc<Desk>,
+    identity: Arc<Identity>,
+    options: ChannelOptions,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Accept {
+    fn run(self, listener: &TcpListener) {
+        let all = Arc::new(self);
+        for stream in listener.incoming() {
+            if all.stopped.load(Ordering::Acquire) {
+                return;
+            }
+            let Ok(stream) = stream else {
+                // Such as too many open files, for a while.
+                std::thread::sleep(Duration::from_millis(100));
+                continue;
+            };
+            let own = Arc::clone(&all);
+            let serve = move || {
+                let channel = accept_own(own.me, &own.identity, stream, &own.options, HANDSHAKE);
+                let ended = match channel {
+                    Ok(mut channel) => own.desk.serve(&mut *channel),
+                    Err(error) => Err(error.into()),
+                };
+                if let Err(error) = ended {
+                    tracing::warn!(%error, "a worker is gone");
+                }
+            };
+            if let Err(error) = std::thread::Builder::new().name("worker".into()).spawn(serve) {
+                tracing::warn!(%error, "no thread for a worker");
+            }
+        }
+    }
+}
+
+impl Crew for Remote {
+    fn begin(&mut self, name: &JobName, coin: &[u8; 32]) {
+        // This process has the tables for the merge alone, and places no rows.
+        self.work.begin(name, coin);
+        self.desk.workers().begun = Some((*name, *coin));
+        (self.desk.tell)(Event::Free);
+    }
+
+    fn free(&self) -> u32 {
+        if self.are_all_kept() {
+            return self.merge.free();
+        }
+        let workers = self.desk.workers();
+        let free = |worker: &&Worker| worker.is_free && worker.at.is_none();
+        workers.connected.values().filter(free).count() as u32
+    }
+
+    fn listen(&mut self, attempt: &Attempt) {
+        if attempt.piece == Piece::Merge {
+            return self.merge.listen(attempt);
+        }
+        let mut workers = self.desk.workers();
+        let mut free = workers
+            .connected
+            .values_mut()
+            .filter(|worker| worker.is_free && worker.at.is_none());
+        match free.next() {
+            Some(worker) => worker.at = Some((*attempt, Stage::Given, false)),
+            None => (self.desk.tell)(Event::Ended {
+                attempt: *attempt,
+                outcome: Outcome::Lost("its worker was lost".into()),
+            }),
+        }
+    }
+
+    fn meet(&mut self, attempt: &Attempt, name: &str, places: &[Place]) {
+        if attempt.piece == Piece::Merge {
+            return self.merge.meet(attempt, name, places);
+        }
+        for worker in self.desk.workers().connected.values_mut() {
+            if let Some((at, stage @ Stage::Listening(None), false)) = &mut worker.at
+                && at == attempt
+            {
+                *stage = Stage::Listening(Some((name.to_owned(), places.to_vec())));
+            }
+        }
+    }
+
+    fn end(&mut self, attempt: &Attempt) {
+        if attempt.piece == Piece::Merge {
+            return self.merge.end(attempt);
+        }
+        for worker in self.desk.workers().connected.values_mut() {
+            if let Some((at, _, ended)) = &mut worker.at
+                && at == attempt
+            {
+                *ended = true;
+            }
+        }
+        let name = self.work.state().begun.as_ref().map(|(name, _)| *name);
+        if let Some(name) = name {
+            self.work.partials.remove(&name, attempt);
+        }
+    }
+
+    fn keep(&mut self, attempt: &Attempt) {
+        self.merge.keep(attempt);
+    }
+}

@@ -1,0 +1,210 @@
+//! Jobs that are cut into shards: each shard is a session of its own, of some of the rows, and a last session merges what they have kept.
+//!
+//! The shards of a party on one machine run one after another, so that a job takes the memory of one of them. Parties that run a job so find each other as coordinators
+//! first ([`cenote_shards`]), and agree on what starts next.
+
+mod attempt;
+mod crew;
+mod desk;
+mod partial;
+mod run;
+mod wire;
+mod worker;
+
+use std::num::NonZero;
+use std::sync::Arc;
+
+use cenote_net::PartyId;
+use cenote_params::shards::of_attempt;
+use cenote_program::Tally;
+use cenote_protocol::Setting;
+use cenote_query::{Cut, Query};
+use cenote_session::Terms;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use toml::Spanned;
+
+pub use self::run::{Placement, work_for};
+pub(super) use self::run::{check_party, run_child, run_party};
+use super::file::QueryJob;
+use super::run::{Part, Planned, fits, tally_of};
+use crate::settings_file::SettingsFile;
+use crate::{Error, Protocol, Result};
+
+/// Most attempts at the parts of a job.
+const MOST_ATTEMPTS: u32 = cenote_shards::MOST_ATTEMPTS;
+
+/// How a job is cut.
+#[derive(Debug)]
+pub(super) struct InShards {
+    pub(super) cut: Cut,
+    /// How often its parts may be tried, all together.
+    pub(super) attempts: u32,
+}
+
+impl InShards {
+    /// How a job is cut whose file says so.
+    pub(super) fn read(
+        (shards, attempts): (Option<Spanned<u32>>, Option<Spanned<u32>>),
+        query: &Query,
+        protocol: &Protocol,
+        source: &SettingsFile,
+    ) -> Result<Option<Self>> {
+        let Some(shards) = shards else {
+            return match attempts {
+                None => Ok(None),
+                Some(attempts) => Err(source.fault(
+                    attempts.span(),
+                    "`attempts` is for jobs that are cut; give `shards` too, or leave it out",
+                )),
+            };
+        };
+        let count = NonZero::new(*shards.get_ref()).ok_or_else(|| {
+            source.fault(
+                shards.span(),
+                "`shards` is 1 or more; leave it out for one session",
+            )
+        })?;
+        if protocol.kept_rows().is_none() {
+            let what = format!(
+                "shares of protocol \"{}\" end with their session, so its jobs cannot be cut; leave `shards` out",
+                protocol.name()
+            );
+            return Err(source.fault(shards.span(), what));
+        }
+        let cut = query
+            .cut(count, protocol.security())
+            .map_err(|error| match error {
+                cenote_query::Error::Declared(what) => source.fault(shards.span(), what),
+                other => other.into(),
+            })?;
+        let least = count.get() + 1;
+        let (tries, span) = match attempts {
+            None => (2 * count.get(), shards.span()),
+            Some(attempts) => (*attempts.get_ref(), attempts.span()),
+        };
+        if !(least..=MOST_ATTEMPTS).contains(&tries) {
+            let what = format!(
+                "`attempts` is {least} to {MOST_ATTEMPTS} for {count} shards and their merge; what is tried again counts each time"
+            );
+            return Err(source.fault(span, what));
+        }
+        Ok(Some(InShards { cut, attempts: tries }))
+    }
+
+    /// The protocol of each session: each attempt is one more chance for a cheater, and all of them together must be as safe as the job is to be.
+    pub(super) fn protocol(&self, of: &Protocol) -> Result<Protocol> {
+        let mut protocol = of.clone();
+        let security = of_attempt(of.security(), self.attempts.into());
+        let set = protocol.set("security", Setting::Number(security.into()));
+        set.map_err(|what| {
+            Error::Usage(format!(
+                "with {} attempts each session needs a security of {security} bits, for {} in all: {what}",
+                self.attempts,
+                of.security()
+            ))
+        })?;
+        Ok(protocol)
+    }
+}
+
+/// What each shard takes, and the merge.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Tallies {
+    shard: Tally,
+    merge: Tally,
+}
+
+/// A job in shards with all that follows from it and is public.
+pub(super) struct Sharded {
+    job: Arc<QueryJob>,
+    tallies: Tallies,
+}
+
+impl Sharded {
+    /// Plans the parts of a job that is cut.
+    pub(super) fn new(job: QueryJob) -> Result<Self> {
+        let tallies = Tallies {
+            shard: tally_of(&job, Part::Shard)?,
+            merge: tally_of(&job, Part::Merge)?,
+        };
+        Ok(Sharded {
+            job: Arc::new(job),
+            tallies,
+        })
+    }
+
+    /// The same, with what they take known.
+    fn with(job: QueryJob, tallies: Tallies) -> Self {
+        Sharded {
+            job: Arc::new(job),
+            tallies,
+        }
+    }
+
+    pub(super) fn job(self) -> Arc<QueryJob> {
+        self.job
+    }
+
+    pub(super) fn tallies(&self) -> &Tallies {
+        &self.tallies
+    }
+
+    fn in_shards(&self) -> &InShards {
+        self.job.in_shards().expect("the job is cut")
+    }
+
+    fn cut(&self) -> &Cut {
+        &self.in_shards().cut
+    }
+
+    /// A session of a part.
+    fn planned(&self, part: Part) -> Result<Planned> {
+        let tally = match part {
+            Part::Shard => &self.tallies.shard,
+            _ => &self.tallies.merge,
+        };
+        Planned::part(Arc::clone(&self.job), part, tally.clone())
+    }
+
+    /// AND gates of all parts.
+    pub(super) fn and_gates(&self) -> u64 {
+        let shards = self.tallies.shard.and_gates * u64::from(self.cut().shards());
+        shards + self.tallies.merge.and_gates
+    }
+
+    /// The most bytes that `party` takes: of its tables, and of the part that takes most.
+    pub(super) fn memory_bytes(&self, party: PartyId) -> Result<u64> {
+        let parts = [Part::Shard, Part::Merge];
+        let sessions = parts.map(|part| Ok::<_, Error>(self.planned(part)?.memory_bytes(party)));
+        let [shard, merge] = sessions;
+        Ok(self.cut().bytes(party).saturating_add(shard?.max(merge?)))
+    }
+
+    /// Sees that each of `parties`, and all of them together, have the memory that they need.
+    pub(super) fn admit(&self, parties: impl IntoIterator<Item = PartyId>) -> Result<()> {
+        let needed = parties.into_iter().map(|party| self.memory_bytes(party));
+        fits(needed.collect::<Result<Vec<_>>>()?, "")
+    }
+
+    /// What the coordinators compare and hold one another to.
+    fn coordinated(&self) -> Result<cenote_shards::Job> {
+        let cut = self.cut();
+        let mut terms: Terms = vec![crate::registry::version()];
+        terms.extend(self.job.terms());
+        terms.push(("protocol".into(), self.job.protocol().describe()));
+        terms.push(("rows in shards".into(), cut.told()));
+        for (name, part) in [
+            ("plan of a shard", cut.shard()),
+            ("plan of the merge", cut.merge()),
+        ] {
+            let digest = Sha256::digest(part.explained().tree());
+            terms.push((name.into(), hex::encode(digest)));
+        }
+        Ok(cenote_shards::Job::new(
+            terms,
+            cut.shards(),
+            self.in_shards().attempts,
+        )?)
+    }
+}

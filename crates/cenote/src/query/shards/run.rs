@@ -1,0 +1,448 @@
+//! A job in shards, run by all parties on this machine or by one whose peers are elsewhere.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use cenote_net::{Budget, Identity, PartyId};
+use cenote_session::{Connections, memory};
+use cenote_shards::{Crew, Ledger, Limits, Outcome, Party, Progress, coordinate, events, topology};
+use cenote_tables::{Table, Values};
+
+use super::attempt::{Meeting, State, Work};
+use super::crew::{Listening, Tell, Threads};
+use super::desk::Remote;
+use super::partial::Partials;
+use super::worker::Worker;
+use super::{Sharded, Tallies};
+use crate::local::Seat;
+use crate::meeting::{load_identity, meet_with, resolve};
+use crate::outputs::{check_writable, put_aside};
+use crate::query::file::{Instead, QueryJob};
+use crate::query::report::{QueryReport, Told};
+use crate::query::run::{allowed, written};
+use crate::report::{PartyReport, Report, Seconds};
+use crate::stop::Session;
+use crate::{Error, PartyConfig, Result, Transport};
+
+/// What has become of a job that the operator stopped.
+const STOPPED: &str = "the job has ended, its peers were told, and this party has written no answer; what its shards have kept is there when it runs again";
+
+/// One party of a job in shards.
+struct OneParty {
+    sharded: Sharded,
+    me: PartyId,
+    tables: Vec<Option<Table>>,
+    identity: Arc<Identity>,
+    /// Where its ledger and its partial results are.
+    folder: PathBuf,
+    meeting: Meeting,
+    listening: Listening,
+    /// Where workers that are processes of their own ask for work, if they compute the shards.
+    workers: Option<TcpListener>,
+    start: Instant,
+}
+
+impl OneParty {
+    /// What its attempts share, and where it records them.
+    fn into_work(self) -> Result<(Work, Option<TcpListener>, Listening)> {
+        let rows = self
+            .sharded
+            .in_shards()
+            .protocol(self.sharded.job.protocol())?
+            .kept_rows();
+        let (width, lanes) = self.sharded.cut().kept();
+        let shape = (rows.unwrap_or(0) * width as usize, lanes);
+        let work = Work {
+            partials: Partials::open(&self.folder.join("kept"), &self.identity, shape)?,
+            sharded: self.sharded,
+            me: self.me,
+            tables: self.tables,
+            meeting: self.meeting,
+            state: Mutex::new(State::default()),
+        };
+        Ok((work, self.workers, self.listening))
+    }
+
+    /// Coordinates the job with the peers that `connections` go to, and computes its parts.
+    fn run(
+        self,
+        connections: Connections,
+        session: &Session,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(Option<Table>, Told)> {
+        let job = self.sharded.coordinated()?;
+        let (folder, start) = (self.folder.clone(), self.start);
+        let identity = Arc::clone(&self.identity);
+        let mut ledger = Ledger::open(&folder.join("attempts"), &job)?;
+        let timeout = self.meeting.timeout;
+        let party = Party {
+            me: self.me,
+            keys: digest(&self.tables),
+            limits: Limits {
+                silence: timeout,
+                listen: self.meeting.connect_timeout,
+                end: 2 * timeout,
+                idle: self.meeting.connect_timeout,
+            },
+        };
+        let gates = (
+            self.sharded.tallies.shard.and_gates,
+            self.sharded.tallies.merge.and_gates,
+        );
+        let (work, workers, listening) = self.into_work()?;
+        let work = Arc::new(work);
+        let (sender, inbox) = events();
+        let stop = sender.clone();
+        session.then(move || stop.tell(cenote_shards::Event::Stop));
+        let tell: Tell = Arc::new(move |event| sender.tell(event));
+        let threads = Threads::new(Arc::clone(&work), Arc::clone(&tell), listening, 1);
+        let mut crew: Box<dyn Crew> = match workers {
+            None => Box::new(threads),
+            Some(listener) => {
+                let both = (Arc::clone(&work), threads);
+                Box::new(Remote::start(both, (listener, identity), tell)?)
+            }
+        };
+        let shards = u64::from(work.sharded.cut().shards());
+        let total = shards * gates.0 + gates.1;
+        let mut told = |state: &Progress| {
+            let whole = u64::from(state.done).min(shards) * gates.0;
+            let under_way: u64 = state.running.iter().map(|running| running.done).sum();
+            progress((whole + under_way).min(total), total);
+        };
+        let coordinated = coordinate(&party, connections, &mut ledger, &mut *crew, inbox, &mut told);
+        drop(crew);
+        let mut state = work.state();
+        // What this party knows itself says more than what it told its peers.
+        if let Some(failure) = state.failure.take() {
+            return Err(failure);
+        }
+        let done = coordinated.map_err(failure)?;
+        let report = together(std::mem::take(&mut state.reports), &work.sharded, start);
+        let held = state.merged.take().ok_or_else(|| {
+            Error::local(
+                "putting the shards together",
+                std::io::Error::other("the merge was done by another run of this party; run the job again"),
+            )
+        })?;
+        drop(state);
+        tracing::info!(attempts = done.handed_out, "all shards are put together");
+        drop(ledger);
+        // The job is done, and nothing of it is taken again.
+        let _ = std::fs::remove_dir_all(&folder);
+        let (table, mut told) = held.told(&work.sharded.job)?;
+        if let Some(report) = report {
+            told.report = report;
+        }
+        Ok((table, told))
+    }
+}
+
+/// How the coordination of a job failed, in the words of this crate.
+fn failure(error: cenote_shards::Error) -> Error {
+    use cenote_shards::Error as Failure;
+    match error {
+        Failure::Session(error) => error.into(),
+        Failure::Failed { .. } => Error::Service {
+            kind: crate::Kind::Reported,
+            what: error.to_string(),
+        },
+        other => Error::Service {
+            kind: crate::Kind::Network,
+            what: other.to_string(),
+        },
+    }
+}
+
+/// Commits to what is in the tables of a party.
+fn digest(tables: &[Option<Table>]) -> [u8; 32] {
+    use sha2::{Digest as _, Sha256};
+    let mut hash = Sha256::new();
+    for (at, table) in tables.iter().enumerate() {
+        let Some(table) = table else { continue };
+        hash.update((at as u64).to_le_bytes());
+        hash.update((table.rows as u64).to_le_bytes());
+        for column in &table.columns {
+            match &column.values {
+                Values::Numbers(numbers) => {
+                    (0..numbers.len()).for_each(|row| hash.update(numbers.get(row).to_le_bytes()));
+                }
+                Values::Text(_, text) => hash.update(text),
+            }
+            (0..table.rows).for_each(|row| hash.update([column.is_null(row).into()]));
+        }
+    }
+    hash.finalize().into()
+}
+
+/// What all sessions of a job cost together.
+fn together(reports: Vec<PartyReport>, sharded: &Sharded, start: Instant) -> Option<PartyReport> {
+    let mut reports = reports.into_iter();
+    let mut all = reports.next()?;
+    let add = |seconds: &mut Seconds, other: &Seconds| {
+        for (phase, time) in other.iter().filter(|(phase, _)| *phase != "total") {
+            seconds.add(phase, Duration::from_secs_f64(time));
+        }
+    };
+    let mut seconds = Seconds::default();
+    add(&mut seconds, &all.costs.seconds);
+    for report in reports {
+        add(&mut seconds, &report.costs.seconds);
+        let (costs, own) = (&mut all.costs, report.costs);
+        costs.and_gates += own.and_gates;
+        costs.rounds += own.rounds;
+        costs.bytes_sent += own.bytes_sent;
+        costs.bytes_received += own.bytes_received;
+        costs.messages_sent += own.messages_sent;
+        costs.memory_bound_bytes = costs.memory_bound_bytes.max(own.memory_bound_bytes);
+        let errors = [all.description.error_log2, report.description.error_log2];
+        let most = errors[0].max(errors[1]);
+        all.description.error_log2 = most
+            + errors
+                .iter()
+                .map(|error| (error - most).exp2())
+                .sum::<f64>()
+                .log2();
+        let bits = [
+            all.description.computational_bits,
+            report.description.computational_bits,
+        ];
+        all.description.computational_bits = bits.into_iter().flatten().reduce(f64::min);
+        all.description.circuit.and_depth += report.description.circuit.and_depth;
+        all.warnings.extend(report.warnings);
+    }
+    seconds.add("total", start.elapsed());
+    let costs = &mut all.costs;
+    costs.seconds = seconds;
+    costs.bits_per_and = None;
+    costs.peak_memory_bytes = memory::peak();
+    costs.memory_bound_bytes = sharded
+        .memory_bytes(PartyId(costs.party))
+        .unwrap_or(costs.memory_bound_bytes);
+    all.description.circuit.name = format!("query in {} shards", sharded.cut().shards());
+    all.description.circuit.and_gates = sharded.and_gates();
+    all.description.protocol = sharded.job.protocol().clone();
+    Some(all)
+}
+
+/// Sees that everything is in order that can be known before the peers are met. Gives the fingerprint that peers know this party by, and the AND gates of
+/// the job.
+pub(crate) fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::Fingerprint, u64)> {
+    let identity = load_identity(&config.identity)?;
+    config.check_parties(job.protocol())?;
+    let sharded = Sharded::new(job)?;
+    sharded.admit([config.me])?;
+    allowed(config, &sharded.job)?;
+    let tables = sharded.job.tables(config.me)?;
+    sharded.job.query().check(config.me, &tables)?;
+    Ok((identity.fingerprint(), sharded.and_gates()))
+}
+
+/// Where the workers of a party that are processes of their own find their coordinator, and peers find them.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// The coordinator's address, `host:port`.
+    pub coordinator: String,
+    /// Where the worker listens: an address with port 0 takes a free port.
+    pub listen: SocketAddr,
+    /// The host at which peers reach it; without one, the address from which it reaches its coordinator.
+    pub host: Option<String>,
+}
+
+/// A party that has seen to everything before it meets anybody.
+struct Prepared {
+    job: Arc<QueryJob>,
+    party: OneParty,
+    file: Option<PathBuf>,
+}
+
+/// Sees to everything that can be known before the peers are met.
+fn prepare(config: &PartyConfig, job: QueryJob) -> Result<Prepared> {
+    let start = Instant::now();
+    let identity = Arc::new(load_identity(&config.identity)?);
+    config.check_parties(job.protocol())?;
+    if let Some(bytes) = config.memory {
+        memory::set_limit(bytes);
+    }
+    let sharded = Sharded::new(job)?;
+    sharded.admit([config.me])?;
+    let (job, me) = (Arc::clone(&sharded.job), config.me);
+    let tables = job.tables(me)?;
+    job.query().check(me, &tables)?;
+    let entitled = job.query().schema().answer.to.contains(me);
+    let file = job.answer_file().filter(|_| entitled).map(Path::to_owned);
+    let listening = match &config.listen {
+        Some(address) => Listening::At(listen_address(address)?),
+        None => Listening::Nowhere,
+    };
+    let party = OneParty {
+        me,
+        tables,
+        identity,
+        folder: config.shards.join(&job.digest()[..16]),
+        meeting: Meeting {
+            transport: Transport::Tls,
+            connect_timeout: config.connect_timeout,
+            timeout: config.timeout,
+            phase_timeout: config.phase_timeout,
+            on_wait: config.on_wait.clone(),
+            hosts: hosts(config, sharded.job.protocol().parties()),
+        },
+        sharded,
+        listening,
+        workers: None,
+        start,
+    };
+    Ok(Prepared { job, party, file })
+}
+
+/// Runs a job in shards as the party of `config`: on this machine, or by workers that connect to the address `workers`.
+pub(crate) fn run_party(
+    config: &PartyConfig,
+    job: QueryJob,
+    workers: Option<&str>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<QueryReport> {
+    let Prepared { job, mut party, file } = prepare(config, job)?;
+    let policy = allowed(config, &job)?;
+    if let Some(address) = workers {
+        let failed = |error| Error::Usage(format!("the address for workers, {address}: {error}"));
+        party.workers = Some(resolve(address).and_then(TcpListener::bind).map_err(failed)?);
+    }
+    if let Some(file) = &file {
+        check_writable(file)?;
+    }
+    if let Some(policy) = policy {
+        policy.count(config.me, job.query(), None)?;
+    }
+    if let Some(file) = &file {
+        put_aside(file)?;
+    }
+    let identity = Arc::clone(&party.identity);
+    let (table, told) = Session::run(STOPPED, |session| {
+        let topology = topology(job.protocol().parties());
+        let connections = meet_with(config, identity, &topology, Budget::default(), session)?;
+        party.run(connections, session, progress)
+    })?;
+    if let (Some(file), Some(table)) = (&file, &table) {
+        written(file, table)?;
+    }
+    Ok(QueryReport {
+        answer: told.answer,
+        file: file.map(|file| file.display().to_string()),
+        report: Report::of_one(told.report),
+    })
+}
+
+/// Computes shards of a job for the party of `config`, as its coordinator at `placement.coordinator` hands them out, until there are none. `told` hears of each attempt that has
+/// ended, and how.
+///
+/// # Errors
+/// [`Error::Service`] if the coordinator is not reached; what happened to a shard that may not be tried again.
+pub fn work_for(
+    config: &PartyConfig,
+    job: QueryJob,
+    placement: &Placement,
+    told: &mut dyn FnMut(&str),
+) -> Result<()> {
+    if job.in_shards().is_none() {
+        let what = "the job is not cut into shards; give `shards = N` in the job file, or run it with `cenote party`";
+        return Err(Error::Usage(what.into()));
+    }
+    let Prepared { party, .. } = prepare(config, job)?;
+    let host = match &placement.host {
+        Some(host) => host.clone(),
+        None => own_host(&placement.coordinator)?,
+    };
+    let identity = Arc::clone(&party.identity);
+    let work = Arc::new(party.into_work()?.0);
+    let listening = Listening::For(placement.listen, host);
+    let worker = Worker::connect(work, listening, &placement.coordinator, &identity)?;
+    worker.run(&mut |attempt, outcome| {
+        told(&match outcome {
+            Outcome::Done => format!("{attempt}: done"),
+            Outcome::Lost(why) => format!("{attempt}: lost: {why}"),
+            Outcome::Failed(why) => format!("{attempt}: failed: {why}"),
+        });
+    })
+}
+
+/// The address of this machine by which it reaches `address`.
+fn own_host(address: &str) -> Result<String> {
+    let failed = |error| Error::Usage(format!("the coordinator's address, {address}: {error}"));
+    let to = resolve(address).map_err(failed)?;
+    let any: SocketAddr = match to {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    // Nothing is sent: the system only chooses a way.
+    let socket = UdpSocket::bind(any).map_err(failed)?;
+    socket.connect(to).map_err(failed)?;
+    Ok(match socket.local_addr().map_err(failed)?.ip() {
+        IpAddr::V4(own) => own.to_string(),
+        IpAddr::V6(own) => format!("[{own}]"),
+    })
+}
+
+fn listen_address(address: &str) -> Result<SocketAddr> {
+    resolve(address).map_err(|error| Error::Usage(format!("listen address {address}: {error}")))
+}
+
+/// The hosts at which the peers of `config` are reached, in the order of the parties.
+fn hosts(config: &PartyConfig, parties: u8) -> Vec<String> {
+    let host = |party: PartyId| {
+        let peer = config.peers.iter().find(|peer| peer.party == party)?;
+        let (host, _) = peer.address.as_ref()?.rsplit_once(':')?;
+        Some(host.to_owned())
+    };
+    (0..parties)
+        .map(|party| host(PartyId(party)).unwrap_or_default())
+        .collect()
+}
+
+/// Runs a job in shards in the child process of one party.
+pub(crate) fn run_child(
+    seat: &Seat<'_>,
+    (path, instead): (&Path, &Instead),
+    tallies: Tallies,
+) -> Result<Told> {
+    let start = Instant::now();
+    let sharded = Sharded::with(QueryJob::load_with(path, instead)?, tallies);
+    let job = Arc::clone(&sharded.job);
+    let tables = job.tables(seat.me)?;
+    job.query().check(seat.me, &tables)?;
+    let folder = tempfile::tempdir().map_err(|error| Error::local("making a folder for shards", error))?;
+    let (timeout, on_wait) = (seat.timeout(), seat.on_wait());
+    let party = OneParty {
+        sharded,
+        me: seat.me,
+        tables,
+        identity: Arc::new(Identity::generate()?),
+        folder: folder.path().join("job"),
+        meeting: Meeting {
+            transport: seat.transport(),
+            connect_timeout: timeout,
+            timeout,
+            phase_timeout: seat.phase_timeout(),
+            on_wait,
+            hosts: Vec::new(),
+        },
+        listening: Listening::Here,
+        workers: None,
+        start,
+    };
+    let writes = job.query().schema().answer.to.iter().next() == Some(seat.me);
+    let (table, told) = Session::run("its peers were told", |session| {
+        let topology = topology(job.protocol().parties());
+        let connections = session.interrupts(seat.connect(&topology, Budget::default())?);
+        party.run(connections, session, &mut |done, total| {
+            seat.progress(done, total)
+        })
+    })?;
+    if let (Some(file), Some(table), true) = (job.answer_file(), &table, writes) {
+        written(file, table)?;
+    }
+    Ok(told)
+}

@@ -1,0 +1,108 @@
+//! What a coordinator and the workers of its party say to each other, over a connection on which both show the party's key. A worker speaks, and the coordinator answers.
+
+use cenote_net::{Channel, Step};
+use cenote_shards::{Attempt, JobName, Outcome, Place};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+const STEP: Step = Step {
+    code: 1,
+    name: "shards of a party",
+};
+
+/// Bytes of a message, at most: three places and a name.
+const MOST: usize = 1 << 14;
+
+/// What a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Said {
+    /// It computes parts of the job with this digest.
+    Hello(String),
+    /// It can take an attempt.
+    Free,
+    /// It listens for its peers.
+    Listens(Listens),
+    /// It waits to hear where its peers are.
+    Waits,
+    /// It has done so much, of so much.
+    Works(u64, u64),
+    /// It is done.
+    Ended(Outcome),
+}
+
+/// Where a worker listens, and the fingerprint of its key there.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Listens {
+    address: String,
+    fingerprint: String,
+}
+
+impl From<&Place> for Listens {
+    fn from(place: &Place) -> Self {
+        Listens {
+            address: place.address.clone(),
+            fingerprint: place.fingerprint.to_string(),
+        }
+    }
+}
+
+impl TryFrom<Listens> for Place {
+    type Error = Error;
+
+    fn try_from(told: Listens) -> Result<Place> {
+        let fingerprint = told.fingerprint.parse();
+        Ok(Place {
+            address: told.address,
+            fingerprint: fingerprint.map_err(|_| strange("a fingerprint"))?,
+        })
+    }
+}
+
+/// What a coordinator answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Told {
+    /// Nothing yet: ask again soon.
+    Wait,
+    /// The job has this name, and the coin that places rows.
+    Begin(JobName, [u8; 32]),
+    /// Listen for the peers of this attempt.
+    Listen(Attempt),
+    /// The peers are here, in the session of this name.
+    Meet(String, Vec<Listens>),
+    /// Go on.
+    Go,
+    /// The attempt does not count.
+    End,
+    /// There is nothing more to do.
+    Over,
+    /// The worker is at another job.
+    Refused(String),
+}
+
+fn strange(what: &str) -> Error {
+    Error::local(
+        "speaking with another process of this party",
+        std::io::Error::other(format!("it says {what} that has no meaning")),
+    )
+}
+
+pub(super) fn send(channel: &mut dyn Channel, said: &impl Serialize) -> Result<()> {
+    let bytes = postcard::to_stdvec(said).map_err(|_| strange("something"))?;
+    channel.send_parts(STEP, &[&(bytes.len() as u32).to_le_bytes()])?;
+    channel.send_parts(STEP, &[&bytes])?;
+    Ok(channel.flush()?)
+}
+
+pub(super) fn receive<T: DeserializeOwned>(channel: &mut dyn Channel) -> Result<T> {
+    let mut length = [0; 4];
+    channel.recv(STEP, &mut length)?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MOST {
+        return Err(strange("something longer than it may be,"));
+    }
+    let mut bytes = vec![0; length];
+    channel.recv(STEP, &mut bytes)?;
+    postcard::from_bytes(&bytes).map_err(|_| strange("something"))
+}
