@@ -24,10 +24,12 @@ mod circuit;
 mod share;
 
 use cenote_circuit::library::GF64_BITS;
-use cenote_net::{PartyId, Step};
+use cenote_net::PartyId;
 use cenote_params::keeping::error;
 use cenote_primitives::{BitMatrix, Entropy, as_bytes_mut};
-use cenote_session::{Check, Error as EngineError, Parties, room};
+pub use cenote_program::KEPT_VALUE;
+use cenote_program::KEPT_VALUES;
+use cenote_session::{Error as EngineError, Parties, room};
 use zeroize::Zeroize;
 
 use crate::{Error, Result};
@@ -40,17 +42,6 @@ const PAIR: [PartyId; 2] = [PartyId(0), PartyId(1)];
 const SECRETS: usize = 4 * GF64_BITS;
 /// A party's tags: of its share, and of its key.
 const TAGS: usize = 2 * GF64_BITS;
-
-/// What a party puts into a circuit that takes a value is not what it held.
-pub const KEPT_VALUE: Check = Check {
-    code: 1,
-    name: "kept value",
-};
-
-const STEP: Step = Step {
-    code: 0,
-    name: "kept values",
-};
 
 /// An input that is a kept value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -308,7 +299,7 @@ impl Keeping {
             "what it put in of the kept values {} is not what it held",
             names.join(", ")
         );
-        Err(EngineError::cheated(KEPT_VALUE, other, STEP, detail).into())
+        Err(EngineError::cheated(KEPT_VALUE, other, KEPT_VALUES, detail).into())
     }
 }
 

@@ -74,7 +74,7 @@ pub struct PartyConfig {
     pub stock: Option<(PathBuf, PathBuf)>,
     /// The file of what may be asked of its tables: anything, without one.
     pub policy: Option<PathBuf>,
-    /// The folder of what shards of jobs have kept, and of which were tried: `shards` beside the party file, without one.
+    /// The folder of what shards of jobs have kept, and of which were tried: `shards-0` beside the file of party 0, unless it says otherwise.
     pub shards: PathBuf,
     /// What its standing service is told, if the file has a table of it.
     pub service: Option<ServiceConfig>,
@@ -146,7 +146,10 @@ impl PartyConfig {
                 .map(|megabytes| megabytes.into_inner().saturating_mul(1_000_000)),
             stock,
             policy: file.policy.as_ref().map(|policy| source.resolve(policy)),
-            shards: source.resolve(file.shards.as_deref().unwrap_or(Path::new("shards"))),
+            shards: match &file.shards {
+                Some(folder) => source.resolve(folder),
+                None => source.resolve(Path::new(&format!("shards-{}", me.0))),
+            },
             service: file
                 .service
                 .map(|table| ServiceConfig::read(table, me, last.0.max(1) + 1, &source))

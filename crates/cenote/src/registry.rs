@@ -227,6 +227,7 @@ impl Protocol {
             levels_take_rounds: self.levels_take_rounds(),
             shuffles: self.0.shuffles(),
             digests: self.0.digests(),
+            keeps: self.kept_rows().is_some(),
         }
     }
 

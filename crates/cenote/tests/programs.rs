@@ -36,6 +36,7 @@ fn parties(count: u8) -> (tempfile::TempDir, Vec<PartyConfig>) {
             memory: None,
             stock: None,
             policy: None,
+            shards: "".into(),
             service: None,
             on_wait: OnWait::default(),
         }

@@ -61,24 +61,6 @@ impl Session {
     }
 }
 
-impl Session {
-    /// Verifies everything that `bits` depend on, and gives this party's share of them: with it, [`Session::take_bits`] makes them in a later session of the
-    /// same parties. Nobody learns anything.
-    ///
-    /// # Errors
-    /// As [`Session::reveal`]; of a protocol whose shares end with their session.
-    #[track_caller]
-    pub fn keep_bits(&self, bits: &Bits) -> Result<BitMatrix> {
-        self.keep_node(bits.0.node())
-    }
-
-    /// `width` bits in `lanes` places, of which this party kept `share`, as [`Session::keep_bits`] gave it.
-    #[track_caller]
-    pub fn take_bits(&self, width: u32, lanes: usize, share: &BitMatrix) -> Bits {
-        Bits(self.make(width, lanes, |machine| machine.take(width as usize, lanes, share)))
-    }
-}
-
 /// An operation on two rows whose result has their width.
 macro_rules! binary {
     ($($(#[$doc:meta])* $name:ident $op:expr;)*) => {$(
@@ -92,6 +74,14 @@ macro_rules! binary {
 }
 
 impl Bits {
+    pub(crate) fn of(value: Value) -> Self {
+        Bits(value)
+    }
+
+    pub(crate) fn value(&self) -> &Value {
+        &self.0
+    }
+
     /// Bits of each secret.
     pub fn width(&self) -> u32 {
         self.0.width()

@@ -44,9 +44,6 @@ pub struct Tally {
     pub pieces: u64,
     /// Rows that are moved in secret orders.
     pub moves: Moves,
-    /// Bits that are kept for later sessions, or were kept by earlier ones.
-    #[serde(default)]
-    pub kept: u64,
     /// The AND gates, levels and messages of each step that the program [entered](Session::enter); the first has those of no other.
     pub steps: Vec<StepTally>,
 }
@@ -60,6 +57,8 @@ pub struct Abilities {
     pub shuffles: bool,
     /// Whether it compares rows by digests.
     pub digests: bool,
+    /// Whether shares can be used after their session.
+    pub keeps: bool,
 }
 
 impl Abilities {
@@ -68,6 +67,7 @@ impl Abilities {
         levels_take_rounds: true,
         shuffles: true,
         digests: true,
+        keeps: true,
     };
 }
 
@@ -323,19 +323,17 @@ impl Machine for Counter {
         Ok(to.contains(self.me()).then(|| BitMatrix::zeros(width, lanes)))
     }
 
+    fn keeps(&self) -> bool {
+        self.abilities.keeps
+    }
+
     fn keep(&mut self, wires: &Wires) -> Result<BitMatrix> {
-        let tally = &mut *self.tally.borrow_mut();
-        tally.add_messages(self.step, REVEAL);
-        tally.kept += (wires.1.len() * self.slots[wires.0].1) as u64;
-        Ok(BitMatrix::zeros(0, 0))
+        self.tally.borrow_mut().add_messages(self.step, REVEAL);
+        Ok(BitMatrix::zeros(0, self.slots[wires.0].1))
     }
 
     fn take(&mut self, wires: usize, lanes: usize, _: &BitMatrix) -> Result<Slot> {
-        {
-            let tally = &mut *self.tally.borrow_mut();
-            tally.add_messages(self.step, COMPARE);
-            tally.kept += (wires * lanes) as u64;
-        }
+        self.tally.borrow_mut().add_messages(self.step, COMPARE);
         Ok(self.hold(wires, lanes))
     }
 

@@ -43,6 +43,10 @@ pub(crate) trait Machine {
         refuse("compare rows")
     }
     fn reveal(&mut self, wires: &[Wires], to: Parties) -> Result<Option<BitMatrix>>;
+    /// Whether shares can be kept as they are.
+    fn keeps(&self) -> bool {
+        false
+    }
     /// See [`cenote_session::Engine::keep`].
     fn keep(&mut self, _wires: &Wires) -> Result<BitMatrix> {
         refuse("keep")
@@ -292,6 +296,10 @@ impl Machine for Hosted {
             Some(wires) => self.engine.reveal(&wires, to),
             None => Ok(to.contains(self.me()).then(|| BitMatrix::zeros(0, 0))),
         }
+    }
+
+    fn keeps(&self) -> bool {
+        self.engine.keeps()
     }
 
     fn keep(&mut self, wires: &Wires) -> Result<BitMatrix> {

@@ -205,6 +205,14 @@ impl Session {
         self.0.core.borrow_mut().failure = Some(Failure::New(error));
     }
 
+    /// What was noted of the session, which has failed.
+    pub(crate) fn failure(&self) -> Error {
+        let failed = self.0.core.borrow_mut().check();
+        failed
+            .err()
+            .unwrap_or_else(|| Error::Failed("it has failed".into()))
+    }
+
     /// Runs what was recorded of single secrets, so that what comes next is compiled by itself.
     pub(crate) fn flush(&self) {
         let core = &mut *self.0.core.borrow_mut();

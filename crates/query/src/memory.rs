@@ -49,7 +49,7 @@ impl Query {
     pub fn bytes(&self, party: PartyId) -> Bytes {
         let own = self.schema().tables.iter().filter(|table| table.party == party);
         let tables: u64 = own.clone().map(bytes_of_table).sum();
-        let checked = own.map(bytes_of_check).max().unwrap_or(0);
+        let checked = self.bytes_of_checks(party);
         let (mut given, mut most) = (0u64, checked);
         // There is nothing that fails.
         let _ = uploads(self.physical(), &mut |upload| {
@@ -67,6 +67,12 @@ impl Query {
             given,
             answer: self.bytes_of_answer(party),
         }
+    }
+
+    /// The most bytes that `party` takes to see that its tables keep what is declared of them, besides the tables.
+    pub fn bytes_of_checks(&self, party: PartyId) -> u64 {
+        let own = self.schema().tables.iter().filter(|table| table.party == party);
+        own.map(bytes_of_check).max().unwrap_or(0)
     }
 
     /// Bytes that a party needs at the least for the rows that are sorted secretly, in any protocol: what a layer of a network takes and gives, and where

@@ -16,6 +16,7 @@ use crate::plan::physical::{Ordered, Physical};
 use crate::relation::{Info, Relation};
 use crate::resolve::resolve;
 use crate::schema::{Count, Schema};
+use crate::secret::shards::Kept;
 use crate::secret::upload::given;
 use crate::segment::Segments;
 use crate::work::Work;
@@ -33,23 +34,22 @@ pub struct Query {
     is_ordered: bool,
     segments: Segments,
     is_shard: bool,
+    /// What shards have kept that it takes, if it is a merge.
+    merges: Option<Kept>,
 }
 
 /// What a party gives for a query: made of its own rows before anybody is met.
 #[derive(Default)]
 pub struct OwnInput {
     pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
-    pub(crate) kept: VecDeque<BitMatrix>,
+    pub(crate) kept: Vec<BitMatrix>,
 }
 
 impl OwnInput {
     /// The same, with this party's shares of what each shard has kept, in their order: what a merge takes.
     #[must_use]
     pub fn with_kept(self, kept: Vec<BitMatrix>) -> Self {
-        OwnInput {
-            kept: kept.into(),
-            ..self
-        }
+        OwnInput { kept, ..self }
     }
 
     /// The bits of each segment of each input, which an owner may change as it likes: for tests of what the others do about it.
@@ -118,6 +118,7 @@ impl Query {
             is_ordered: false,
             segments: Segments::default(),
             is_shard: false,
+            merges: None,
         }
     }
 
@@ -136,7 +137,7 @@ impl Query {
     }
 
     /// The same answer, computed of what shards have kept, as `relation` has it.
-    pub(crate) fn merging(&self, relation: Relation) -> Result<Self> {
+    pub(crate) fn merging(&self, relation: Relation, merges: Kept) -> Result<Self> {
         let (schema, work) = (self.schema.clone(), Work::default());
         let physical = Planner {
             schema: &schema,
@@ -148,8 +149,13 @@ impl Query {
             order: self.order.clone(),
             is_ordered: self.is_ordered,
             segments: self.segments,
+            merges: Some(merges),
             ..Query::planned(schema, relation, physical)
         })
+    }
+
+    pub(crate) fn merges(&self) -> Option<&Kept> {
+        self.merges.as_ref()
     }
 
     /// Whether it keeps what it computes, for a merge.
@@ -250,7 +256,7 @@ impl Query {
         };
         Ok(OwnInput {
             given: given(&self.physical, me, &own)?,
-            kept: VecDeque::new(),
+            kept: Vec::new(),
         })
     }
 }

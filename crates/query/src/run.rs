@@ -38,7 +38,7 @@ impl Query {
     /// # Errors
     /// What happened to the session.
     pub fn keep(&self, session: &Session, given: OwnInput) -> Result<BitMatrix> {
-        let mut executor = self.executor(session, given);
+        let mut executor = self.executor(session, given)?;
         let rows = executor.rows(self.physical());
         let failed = executor.failed();
         Ok(to_keep(session, &self.record(session, &rows), &failed)?)
@@ -82,20 +82,21 @@ impl Query {
         Ok(opened.map(|bits| self.answer(&bits)))
     }
 
-    fn executor<'a>(&self, session: &'a Session, given: OwnInput) -> Executor<'a> {
-        Executor {
+    fn executor<'a>(&self, session: &'a Session, given: OwnInput) -> Result<Executor<'a>> {
+        let kept = self.merges().map(|kept| kept.taken(session, given.kept));
+        Ok(Executor {
             session,
             given: given.given,
-            kept: given.kept,
+            kept: kept.transpose()?,
             segments: self.segments(),
             failures: Vec::new(),
             begun: 0,
-        }
+        })
     }
 
     /// The rows of the answer, after everybody has learnt that nothing has gone wrong.
     fn checked_rows(&self, session: &Session, given: OwnInput) -> Result<Rows> {
-        let mut executor = self.executor(session, given);
+        let mut executor = self.executor(session, given)?;
         let rows = match self.schema().answer.count {
             Count::AtMost(most) => executor.at_most_of(self.physical(), most),
             Count::Revealed => executor.rows(self.physical()),

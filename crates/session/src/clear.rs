@@ -178,6 +178,10 @@ impl Engine for ClearEngine {
         Ok(to.contains(self.me).then(|| wires.0.clone()))
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn keep(&mut self, wires: &ClearWires) -> Result<BitMatrix> {
         Ok(wires.0.clone())
     }

@@ -245,6 +245,11 @@ pub trait Engine {
     /// Verifies everything that `wires` depend on, then opens them to the parties in `to`. `Some` exactly at those.
     fn reveal(&mut self, wires: &Self::Wires, to: Parties) -> Result<Option<BitMatrix>>;
 
+    /// Whether shares outlive their session ([`Engine::keep`], [`Engine::take`]).
+    fn keeps(&self) -> bool {
+        false
+    }
+
     /// This party's share of `wires`, from which [`Engine::take`] makes them in a later session of the same parties: as many lanes, and a row for each
     /// wire, in order, as often as the protocol's shares have parts, part after part. Everything that they depend on is verified first. Only of protocols
     /// whose shares outlive a session.

@@ -193,6 +193,10 @@ impl<E: Engine + 'static> Engine for Erased<E> {
         self.0.reveal(wires.own()?, to)
     }
 
+    fn keeps(&self) -> bool {
+        self.0.keeps()
+    }
+
     fn keep(&mut self, wires: &AnyWires) -> Result<BitMatrix> {
         self.0.keep(wires.own()?)
     }

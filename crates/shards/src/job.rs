@@ -75,7 +75,10 @@ impl Job {
     pub(crate) fn all_terms(&self) -> Terms {
         let counts = [("shards", self.shards), ("attempts", self.attempts)];
         let counts = counts.map(|(name, count)| (name.to_owned(), count.to_string()));
-        self.terms.iter().cloned().chain(counts).collect()
+        // What people have stated is told before what follows from it, and the version before that.
+        let (first, rest) = self.terms.split_at(self.terms.len().min(1));
+        let terms = first.iter().cloned().chain(counts);
+        terms.chain(rest.iter().cloned()).collect()
     }
 }
 

@@ -389,6 +389,10 @@ impl Engine for ThreeEngine {
         })
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn keep(&mut self, wires: &ThreeWires) -> Result<BitMatrix> {
         let verified = self.call("verify", Self::verify)?;
         self.call("keep", |_| kept::keep(verified, wires))

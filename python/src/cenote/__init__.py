@@ -38,6 +38,7 @@ from cenote._query import plan, query
 from cenote._tables import Table, declared, table
 
 if TYPE_CHECKING:
+    from cenote import dask as dask
     from cenote._array import Array, array
     from cenote._function import Function
     from cenote._memory import Memory
@@ -107,11 +108,13 @@ _MODULES = {name: module for module, names in _PROGRAMS.items() for name in name
 
 
 def __getattr__(name: str) -> Any:
-    # What calls services needs another package, and is loaded when it is asked for.
+    # What calls services or clusters needs other packages, and is loaded when it is asked for.
     if name == "Service":
         from cenote.service import Service
 
         return Service
+    if name == "dask":
+        return importlib.import_module("cenote.dask")
     if name in _MODULES:
         value = getattr(importlib.import_module(f"cenote.{_MODULES[name]}"), name)
         globals()[name] = value
@@ -120,4 +123,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "Service"})
+    return sorted({*globals(), *__all__, "Service", "dask"})

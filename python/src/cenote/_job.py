@@ -53,6 +53,15 @@ def _lines(
         yield f"{key} = {text(key, value)}"
 
 
+def check(tables: Mapping[str, Table]) -> None:
+    """See that there are tables, and nothing else."""
+    if not tables:
+        raise UsageError("a query asks for tables: give each by its name, such as people=cenote.table(df, party=0)")
+    for name, table in tables.items():
+        if not isinstance(table, Table):
+            raise UsageError(f"whose table is {name}? Write {name}=cenote.table(…, party=0)")
+
+
 def write(
     folder: Path,
     sql: str,
@@ -66,14 +75,16 @@ def write(
 
     Give the job's file, and what keeps the data that is passed on.
     """
-    if not tables:
-        raise UsageError("a query asks for tables: give each by its name, such as people=cenote.table(df, party=0)")
+    check(tables)
     frames = {}
     for name, table in tables.items():
-        if not isinstance(table, Table):
-            raise UsageError(f"whose table is {name}? Write {name}=cenote.table(…, party=0)")
         if table.party not in owners or table._path is not None:
             continue
+        if table._parts is not None:
+            raise UsageError(
+                f"table {name} is a data frame of Dask: ask with cenote.dask.query, or give what it computes, "
+                "cenote.table(data.compute(), …)"
+            )
         if table._frame is None:
             raise UsageError(
                 f"table {name} is only declared: give its data with cenote.table(…), or plan the query instead"

@@ -102,20 +102,7 @@ class Party:
         """
         settings = settings_of(protocol, security, max_join_rows, secret_only)
         known = {**(tables or {}), **named}
-        for name, table in known.items():
-            if not isinstance(table, Table):
-                continue
-            if table.party == self._number and not table._is_stated:
-                raise UsageError(
-                    f"state columns and max_rows of table {name}: what is inferred would be told to the others. "
-                    f"From this data it would be columns={table.declared['columns']}, "
-                    f"max_rows={table.declared['max_rows']}"
-                )
-            if table.party != self._number and table._has_data():
-                raise UsageError(
-                    f"table {name} is of party {table.party}, and this is party {self._number}: its data stays there. "
-                    f"Write {name}=cenote.declared(party={table.party}, …)"
-                )
+        check_own(known, self._number)
         with tempfile.TemporaryDirectory(prefix="cenote-") as folder_name:
             folder = Path(folder_name).resolve()
             file = folder / "answer.parquet"
@@ -205,3 +192,21 @@ class Party:
         with Bar("running", progress) as bar:
             frame, report = _cenote.run_party(self._config, job, answer, bar.listener)
         return frame, json.loads(report)
+
+
+def check_own(known: Mapping[str, Table], party: int) -> None:
+    """See that this party's tables are stated, and the others' are without data."""
+    for name, table in known.items():
+        if not isinstance(table, Table):
+            continue
+        if table.party == party and not table._is_stated:
+            raise UsageError(
+                f"state columns and max_rows of table {name}: what is inferred would be told to the others. "
+                f"From this data it would be columns={table.declared['columns']}, "
+                f"max_rows={table.declared['max_rows']}"
+            )
+        if table.party != party and table._has_data():
+            raise UsageError(
+                f"table {name} is of party {table.party}, and this is party {party}: its data stays there. "
+                f"Write {name}=cenote.declared(party={table.party}, …)"
+            )

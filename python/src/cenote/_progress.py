@@ -26,8 +26,9 @@ def is_watched() -> bool:
 class Bar:
     """Shows how much is done, by tqdm where that is installed, or calls a function; and logs waits."""
 
-    def __init__(self, what: str, wanted: bool | Listener | None) -> None:
+    def __init__(self, what: str, wanted: bool | Listener | None, unit: str = "AND") -> None:
         self._what = what
+        self._unit = unit
         self._start = time.monotonic()
         self._bar: Any = None
         self._function = wanted if callable(wanted) else None
@@ -57,7 +58,7 @@ class Bar:
         if not self._shows or time.monotonic() - self._start < self._patience:
             return False
         if self._bar is None:
-            self._bar = _new_bar(self._what)
+            self._bar = _new_bar(self._what, self._unit)
             self._shows = self._bar is not None
         return self._shows
 
@@ -69,7 +70,7 @@ class Bar:
             self._bar.update(told - self._bar.n)
 
 
-def _new_bar(what: str) -> Any:
+def _new_bar(what: str, unit: str) -> Any:
     try:
         # In a notebook without widgets it warns, and shows its bar as text.
         with warnings.catch_warnings():
@@ -77,4 +78,4 @@ def _new_bar(what: str) -> Any:
             from tqdm.auto import tqdm
     except ImportError:
         return None
-    return tqdm(desc=what, unit="AND", unit_scale=True, leave=False)
+    return tqdm(desc=what, unit=unit, unit_scale=True, leave=False)

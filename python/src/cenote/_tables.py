@@ -20,6 +20,17 @@ class ArrowStream(Protocol):
         """Give the stream as a capsule."""
 
 
+class DaskFrame(Protocol):
+    """A data frame of Dask."""
+
+    @property
+    def npartitions(self) -> int:
+        """Give the number of its partitions."""
+
+    def to_delayed(self) -> list[Any]:
+        """Give its partitions."""
+
+
 class Table:
     """A table of one party: its declaration, which all parties know, and at its owner's its data.
 
@@ -35,6 +46,8 @@ class Table:
         promises: Mapping[str, Any],
         frame: _cenote.Frame | None = None,
         path: Path | None = None,
+        parts: Any = None,
+        left_out: Mapping[str, str] | None = None,
         is_stated: bool = True,
     ) -> None:
         self._party = party
@@ -43,6 +56,9 @@ class Table:
         self._promises = {name: promise for name, promise in promises.items() if promise}
         self._frame = frame
         self._path = path
+        # A data frame of Dask.
+        self._parts = parts
+        self._left_out = dict(frame.left_out) if frame is not None else dict(left_out or {})
         self._is_stated = is_stated
 
     @property
@@ -87,7 +103,7 @@ class Table:
         >>> table
         <table of party 0, at most 2 rows: id i64 not null; left out: tags (List has no type here)>
         """
-        return dict(self._frame.left_out) if self._frame is not None else {}
+        return dict(self._left_out)
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{_shown(name)} {kind}" for name, kind in self._columns.items())
@@ -99,11 +115,23 @@ class Table:
         return {name: why for name, why in self.left_out.items() if not _INDEX.fullmatch(name)}
 
     def _has_data(self) -> bool:
-        return self._frame is not None or self._path is not None
+        return self._frame is not None or self._path is not None or self._parts is not None
+
+    def _at(self, path: Path | None) -> Table:
+        """Give the same table with its data in a file, or without data."""
+        return Table(
+            party=self._party,
+            columns=self._columns,
+            max_rows=self._max_rows,
+            promises=self._promises,
+            path=path,
+            left_out=self._left_out,
+            is_stated=self._is_stated,
+        )
 
 
 def table(
-    data: ArrowStream | str | os.PathLike[str],
+    data: ArrowStream | DaskFrame | str | os.PathLike[str],
     /,
     *,
     party: int,
@@ -122,7 +150,8 @@ def table(
     ----------
     data
         A data frame of pandas or polars, a table of pyarrow, a relation of DuckDB, anything with
-        ``__arrow_c_stream__``; or the path of a CSV or Parquet file.
+        ``__arrow_c_stream__``; or the path of a CSV or Parquet file. For :func:`cenote.dask.query` also a data frame
+        of Dask, which is not brought here: what is not stated is found out where Dask computes.
     party
         Whose table it is: 0, 1, or with three parties 2.
     columns
@@ -166,6 +195,8 @@ def table(
     """
     frame: _cenote.Frame | None
     path = None
+    parts = None
+    left_out: dict[str, str] = {}
     is_stated = columns is not None and max_rows is not None
     if isinstance(data, (str, os.PathLike)):
         path = Path(data).expanduser().absolute()
@@ -190,9 +221,16 @@ def table(
                 f"the {type(data).__name__} of party {party} cannot be given as Arrow ({type(error).__name__}): "
                 "give a data frame whose columns have one type each"
             ) from None
+    elif type(data).__module__.partition(".")[0] == "dask" and hasattr(data, "to_delayed"):
+        from cenote._dask_tables import seen_in
+
+        frame, parts = None, data
+        if columns is None or max_rows is None:
+            columns, rows, left_out = seen_in(data, columns, party)
+            max_rows = max(1, rows) if max_rows is None else max_rows
     else:
         raise UsageError(
-            f"a {type(data).__name__} is no table: give a data frame of pandas or polars, a table of pyarrow, "
+            f"a {type(data).__name__} is no table: give a data frame of pandas, polars or Dask, a table of pyarrow, "
             "anything else with __arrow_c_stream__, or the path of a CSV or Parquet file"
         )
     if columns is None:
@@ -210,6 +248,8 @@ def table(
         promises=_promises(unique, at_most, distinct, below, values, same_rows_as),
         frame=frame,
         path=path,
+        parts=parts,
+        left_out=left_out,
         is_stated=is_stated,
     )
     if missed := made._missed():

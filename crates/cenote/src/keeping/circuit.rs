@@ -1,14 +1,11 @@
 //! The circuit of a job that takes or keeps values.
 
-use cenote_circuit::library::{GF64_BITS, all, equal, gf64_multiply, gf64_square, xor};
+use cenote_circuit::library::{GF64_BITS, GF64_PRODUCT, all, equal, polynomial_mac, xor};
 use cenote_circuit::{Bit, BitOrder, Builder, Circuit};
 use cenote_net::PartyId;
 
 use super::{Keep, Keeping, PAIR, SECRETS, TAGS, Take};
 use crate::{Error, Result};
-
-/// AND gates of a product in GF(2^64).
-const PRODUCT: u64 = 729;
 
 impl Keeping {
     /// The circuit with the inputs that `takes` says taken and the outputs that `keeps` says kept, one entry for each of its inputs and outputs, and
@@ -28,7 +25,7 @@ impl Keeping {
         let widths = takes.iter().flatten().map(|take| take.width);
         let widths = widths.chain(keeps.iter().flatten().map(|keep| keep.width));
         let products: u64 = widths.map(|width| 2 * (u64::from(width.div_ceil(64)) + 1)).sum();
-        if in_parts && products * PRODUCT > most as u64 {
+        if in_parts && products * GF64_PRODUCT > most as u64 {
             return Err(too_large(most));
         }
         let mut b = Builder::within(most);
@@ -176,8 +173,8 @@ impl<'a> Secrets<'a> {
 
     /// The tags under them of the other holder's share and key.
     fn tags(&self, b: &mut Builder, share: &[Bit], key: &[Bit]) -> Vec<Bit> {
-        let mut tags = authenticate(b, self.key, self.pad, share);
-        tags.extend(authenticate(b, self.outer_key, self.outer_pad, key));
+        let mut tags = polynomial_mac(b, self.key, self.pad, share);
+        tags.extend(polynomial_mac(b, self.outer_key, self.outer_pad, key));
         tags
     }
 }
@@ -205,87 +202,5 @@ impl Held {
         let key = Secrets::of(&self.secrets).key;
         let tags = Secrets::of(&other.secrets).tags(b, &self.share, key);
         equal(b, &tags, &self.tags)
-    }
-}
-
-/// `pad ⊕ Σ mⱼ·key^(j+1)` for the blocks `mⱼ` of `message`: one product a block, at an AND depth of the logarithm of their number. Squares cost nothing.
-fn authenticate(b: &mut Builder, key: &[Bit], pad: &[Bit], message: &[Bit]) -> Vec<Bit> {
-    let mut blocks: Vec<Vec<Bit>> = message
-        .chunks(GF64_BITS)
-        .map(|block| {
-            let mut block = block.to_vec();
-            block.resize(GF64_BITS, Bit::FALSE);
-            block
-        })
-        .collect();
-    let mut power = key.to_vec();
-    while blocks.len() > 1 {
-        blocks = blocks
-            .chunks(2)
-            .map(|pair| match pair {
-                [low, high] => {
-                    let high = gf64_multiply(b, high, &power);
-                    xor(b, low, &high)
-                }
-                _ => pair.concat(),
-            })
-            .collect();
-        power = gf64_square(b, &power);
-    }
-    let sum = blocks.pop().unwrap_or_else(|| vec![Bit::FALSE; GF64_BITS]);
-    let product = gf64_multiply(b, &sum, key);
-    xor(b, &product, pad)
-}
-
-#[cfg(test)]
-mod tests {
-    use cenote_primitives::{BitMatrix, Entropy, as_bytes_mut};
-
-    use super::*;
-
-    #[test]
-    fn tags_are_those_of_the_polynomial() {
-        let clear = |x: u64, y: u64| {
-            (0..64).rev().fold(0u64, |sum, place| {
-                let doubled = (sum << 1) ^ if sum >> 63 == 1 { 0b11011 } else { 0 };
-                doubled ^ if y >> place & 1 == 1 { x } else { 0 }
-            })
-        };
-        for bits in [1, 63, 64, 65, 128, 129, 300, 320] {
-            let mut b = Builder::new();
-            let (key, pad) = (
-                b.input("key", 64, BitOrder::Lsb),
-                b.input("pad", 64, BitOrder::Lsb),
-            );
-            let message = b.input("message", bits, BitOrder::Lsb);
-            let tag = authenticate(&mut b, &key, &pad, &message);
-            b.output("tag", &tag, BitOrder::Lsb);
-            let circuit = b.finish();
-            let inputs = {
-                let mut entropy = Entropy::for_tests(u64::from(bits));
-                let mut inputs = BitMatrix::zeros(128 + bits as usize, 1);
-                entropy.fill(as_bytes_mut(inputs.words_mut()));
-                inputs.mask_padding();
-                inputs
-            };
-            let word = |range: std::ops::Range<usize>| {
-                range.clone().fold(0u64, |word, row| {
-                    word | u64::from(inputs.get(row, 0)) << (row - range.start)
-                })
-            };
-            let (key, mut expected, mut power) = (word(0..64), word(64..128), 1);
-            for start in (128..128 + bits as usize).step_by(64) {
-                power = clear(power, key);
-                expected ^= clear(word(start..inputs.rows().min(start + 64)), power);
-            }
-            let tag = circuit.evaluate(&inputs).unwrap();
-            let tag = (0..64).fold(0u64, |word, row| word | u64::from(tag.get(row, 0)) << row);
-            assert_eq!(tag, expected, "{bits} bits");
-            let blocks = (bits as usize).div_ceil(64);
-            assert!(circuit.statistics().ands <= 729 * blocks);
-            assert!(
-                circuit.statistics().and_depth <= 1 + blocks.next_power_of_two().trailing_zeros() as usize
-            );
-        }
     }
 }

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
 use super::entry::{TableEntry, declared};
-use super::run::Part;
+use super::planned::Part;
 use super::shards::InShards;
 use crate::fields::{entitled, is_setting, protocol};
 use crate::files::same_file;
@@ -77,6 +77,9 @@ pub struct Instead {
     pub query: Option<String>,
     /// The protocol.
     pub protocol: Option<String>,
+    /// How many shards it is cut into.
+    #[serde(default)]
+    pub shards: Option<u32>,
 }
 
 impl QueryJob {
@@ -219,7 +222,9 @@ impl QueryJob {
             cenote_query::Error::Declared(what) => source.fault_in_general(what),
             other => other.into(),
         })?;
-        let in_shards = InShards::read((file.shards, file.attempts), &query, &protocol, source)?;
+        let shards = instead.shards.map(|shards| Spanned::new(0..0, shards));
+        let counts = (shards.or(file.shards), file.attempts);
+        let in_shards = InShards::read(counts, &query, &protocol, source)?;
         Ok(QueryJob {
             path: path.to_owned(),
             protocol,

@@ -9,11 +9,12 @@ use cenote_query::{PlanStep, Proposal};
 use serde::Serialize;
 
 use super::file::{Instead, QueryJob};
-use super::run::Planned;
+use super::planned::{Part, Planned, fits};
+use super::shards::{self, Sharded, ShardsPlan};
 use crate::local::Setting;
 use crate::plan::{Rates, Size};
 use crate::text::{Table, amount, grouped};
-use crate::{Link, Protocol, Result};
+use crate::{Error, Link, Protocol, Result};
 
 /// What a query will take, and what its parties learn.
 #[derive(Clone, Debug, Serialize)]
@@ -44,8 +45,59 @@ pub struct QueryPlan {
     pub seconds: f64,
     /// What joins the parties.
     pub link: Link,
+    /// How it is cut, if it is.
+    pub shards: Option<ShardsPlan>,
     /// Why it cannot run here; nothing if it can.
     pub refused: Option<String>,
+}
+
+/// What is planned: a job in one session, or in shards.
+enum Parts {
+    Whole(Planned),
+    /// The sessions of a shard and of the merge.
+    InShards(Sharded, Box<[Planned; 2]>),
+}
+
+impl Parts {
+    fn new(path: &Path, instead: &Instead) -> Result<Self> {
+        let job = QueryJob::load_with(path, instead)?;
+        if job.in_shards().is_some() {
+            let sharded = Sharded::new(job)?;
+            let sessions = [sharded.planned(Part::Shard)?, sharded.planned(Part::Merge)?];
+            return Ok(Parts::InShards(sharded, Box::new(sessions)));
+        }
+        Planned::new(job)
+            .map(Parts::Whole)
+            .map_err(|error| match shards::proposed(path, instead) {
+                Some(proposal) => Error::Usage(format!("{error}. {proposal}")),
+                None => error,
+            })
+    }
+
+    /// The sessions, and how often each is held.
+    fn sessions(&self) -> Vec<(&Planned, u64)> {
+        match self {
+            Parts::Whole(planned) => vec![(planned, 1)],
+            Parts::InShards(sharded, sessions) => {
+                let [shard, merge] = &**sessions;
+                vec![(merge, 1), (shard, sharded.shards())]
+            }
+        }
+    }
+
+    fn job(&self) -> &QueryJob {
+        match self {
+            Parts::Whole(planned) => &planned.job,
+            Parts::InShards(_, sessions) => &sessions[0].job,
+        }
+    }
+
+    fn memory_bytes(&self, party: PartyId) -> Result<u64> {
+        match self {
+            Parts::Whole(planned) => Ok(planned.memory_bytes(party)),
+            Parts::InShards(sharded, _) => sharded.memory_bytes(party),
+        }
+    }
 }
 
 impl QueryPlan {
@@ -61,50 +113,66 @@ impl QueryPlan {
         command: impl Fn() -> Command,
         about: &mut dyn FnMut(&str),
     ) -> Result<Self> {
-        let planned = Planned::new(QueryJob::load_with(path, instead)?)?;
-        let protocol = planned.job.protocol().clone();
+        let parts = Parts::new(path, instead)?;
+        let (job, sessions) = (parts.job(), parts.sessions());
+        let protocol = job.protocol().clone();
         about(&format!("running samples with {}", protocol.name()));
         let rates = Rates::known(&protocol, &link, setting, &command)?;
-        let tally = &planned.tally;
-        let traffic = planned.prepared.traffic_bytes(&tally.demand());
-        let size = Size {
-            traffic: traffic as f64,
-            rounds: if protocol.levels_take_rounds() {
-                (tally.levels + tally.messages) as f64
-            } else {
-                0.0
-            },
-            gates: tally.gates as f64,
-        };
-        let parties = 0..protocol.parties();
-        let given = |party: u8| {
-            let of = tally.inputs.iter().filter(|(owner, _)| *owner == party);
-            of.map(|(_, bits)| bits).sum()
-        };
-        let memory_bytes: Vec<u64> = parties
-            .clone()
-            .map(|party| planned.memory_bytes(PartyId(party)))
-            .collect();
-        let busiest = (0..protocol.parties())
-            .max_by_key(|&party| memory_bytes[usize::from(party)])
-            .map_or(PartyId(0), PartyId);
-        let query = planned.job.query();
-        let foreseen = query.foreseen(tally);
-        about("trying promises");
-        let proposals = query.proposals(planned.job.text(), protocol.abilities(), tally.and_gates);
+        let parties = (0..protocol.parties()).map(PartyId);
+        let memory_bytes = parties.clone().map(|party| parts.memory_bytes(party));
+        let memory_bytes = memory_bytes.collect::<Result<Vec<u64>>>()?;
+        let (mut traffic, mut seconds, mut and_gates, mut levels) = (0, 0.0, 0, 0);
+        let mut input_bits = vec![0; memory_bytes.len()];
+        let (mut steps, mut trees) = (Vec::new(), Vec::new());
+        for (planned, times) in &sessions {
+            let tally = &planned.tally;
+            let sent = planned.prepared.traffic_bytes(&tally.demand());
+            seconds += *times as f64 * rates.seconds_of(size(planned, sent), &link);
+            traffic += times * sent;
+            and_gates += times * tally.and_gates;
+            levels += times * tally.levels;
+            for (owner, bits) in &tally.inputs {
+                input_bits[usize::from(*owner)] += times * bits;
+            }
+            let foreseen = planned.foreseen();
+            steps.extend(foreseen.steps());
+            trees.push(foreseen.tree());
+        }
+        let query = job.query();
+        let (mut proposals, mut learnt, mut in_shards) = (Vec::new(), query.learnt(), None);
+        match &parts {
+            Parts::Whole(planned) => {
+                about("trying promises");
+                let gates = planned.tally.and_gates;
+                proposals = query.proposals(job.text(), protocol.abilities(), gates);
+            }
+            Parts::InShards(sharded, _) => {
+                let plan = ShardsPlan::new(sharded);
+                learnt.push(plan.learnt());
+                in_shards = Some(plan);
+            }
+        }
+        let most = memory_bytes.iter().copied().max();
+        let refused = fits(most, "")
+            .err()
+            .map(|error| match shards::proposed(path, instead) {
+                Some(proposal) if in_shards.is_none() => format!("{error}. {proposal}"),
+                _ => error.to_string(),
+            });
         Ok(QueryPlan {
-            steps: foreseen.steps(),
-            tree: foreseen.tree(),
+            steps,
+            tree: trees.join("\neach shard\n"),
             proposals,
-            learnt: query.learnt(),
-            and_gates: tally.and_gates,
-            levels: tally.levels,
-            input_bits: parties.map(given).collect(),
-            refused: planned.admit([busiest]).err().map(|error| error.to_string()),
+            learnt,
+            and_gates,
+            levels,
+            input_bits,
             memory_bytes,
             bytes_sent: (traffic as f64 * rates.share_sent) as u64,
-            seconds: rates.seconds_of(size, &link),
+            seconds,
             link,
+            shards: in_shards,
+            refused,
             protocol,
         })
     }
@@ -132,6 +200,9 @@ impl QueryPlan {
             ),
         ]);
         text.push_str(&table.to_string());
+        if let Some(shards) = &self.shards {
+            text.push_str(&shards.table());
+        }
         text.push('\n');
         for sentence in &self.learnt {
             let _ = writeln!(text, "{sentence}");
@@ -143,5 +214,19 @@ impl QueryPlan {
             let _ = writeln!(text, "- {}", proposal.told);
         }
         text
+    }
+}
+
+/// What a session that sends so much takes.
+fn size(planned: &Planned, traffic: u64) -> Size {
+    let tally = &planned.tally;
+    Size {
+        traffic: traffic as f64,
+        rounds: if planned.protocol.levels_take_rounds() {
+            (tally.levels + tally.messages) as f64
+        } else {
+            0.0
+        },
+        gates: tally.gates as f64,
     }
 }

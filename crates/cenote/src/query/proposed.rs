@@ -13,8 +13,9 @@ use cenote_session::{AlsoAgree, Connections};
 use cenote_tables::Table;
 
 use super::file::QueryJob;
+use super::planned::Planned;
 use super::report::Answered;
-use super::run::{Party, Planned};
+use super::run::Party;
 use crate::report::PartyReport;
 use crate::{Bundle, Error, Result, Transport};
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use cenote_net::{Budget, PartyId};
+use cenote_net::PartyId;
 use cenote_program::{Session as ProgramSession, Tally};
 use cenote_query::{Error as QueryError, OwnInput, Query};
 use cenote_session::{AlsoAgree, Connections, memory};
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::file::{Instead, QueryJob};
+use super::planned::Planned;
 use super::policy::Policy;
 use super::report::{Answered, QueryReport, Told};
 use super::shards::{self, Sharded};
-use crate::admission::{PROCESS, queue_bytes};
 use crate::local::{Assigned, Seat, Setting, Task, combine, run, value};
 use crate::meeting::{load_identity, meet_with};
 use crate::outputs::{check_writable, put_aside};
@@ -26,23 +26,7 @@ use crate::report::{
     CircuitDescription, Description, NO_ERROR_LOG2, PartyCosts, PartyReport, Report, Seconds,
 };
 use crate::stop::Session;
-use crate::text::megabytes;
-use crate::{Error, PartyConfig, Prepared, Protocol, Result, Transport};
-
-/// The most bytes that a query may take of a party, if no limit is set.
-const MEMORY: u64 = 2 << 30;
-
-/// Bytes for messages to each peer, where little is sent before something is received.
-const QUEUES: u64 = 32 << 20;
-
-/// Queries that take less of a party do not use huge pages: with them they take a few hundredths less time, and a fifth more memory.
-const SMALL: u64 = 1 << 30;
-
-/// Bytes that the allocator keeps of what planning a query took.
-const PLANNING: u64 = 16 << 20;
-
-/// Of what a session takes the allocator keeps as much again as this part at most, for a while, once it is free.
-const FREED: u64 = 4;
+use crate::{Error, PartyConfig, Result, Transport};
 
 /// One party's part in a query, as a child process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,147 +41,6 @@ pub(crate) struct QueryPart {
 enum Takes {
     Whole(Tally),
     InShards(Box<shards::Tallies>),
-}
-
-/// What a session computes of a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// All of it.
-    Whole,
-    /// What each shard computes.
-    Shard,
-    /// What is computed of that.
-    Merge,
-}
-
-/// What a session computes, with all that follows from it and is public.
-pub(super) struct Planned {
-    pub(super) job: Arc<QueryJob>,
-    pub(super) part: Part,
-    pub(super) protocol: Protocol,
-    pub(super) tally: Tally,
-    pub(super) prepared: Prepared,
-}
-
-impl Planned {
-    pub(super) fn new(job: QueryJob) -> Result<Self> {
-        let job = Arc::new(job);
-        let tally = tally_of(&job, Part::Whole)?;
-        Self::with(job, tally)
-    }
-
-    /// The same, with what it takes known.
-    pub(super) fn with(job: Arc<QueryJob>, tally: Tally) -> Result<Self> {
-        Self::part(job, Part::Whole, tally)
-    }
-
-    /// A part of a job, with what it takes known.
-    pub(super) fn part(job: Arc<QueryJob>, part: Part, tally: Tally) -> Result<Self> {
-        let protocol = job.protocol_of(part)?;
-        let prepared = protocol.prepare(&tally.demand())?;
-        Ok(Planned {
-            job,
-            part,
-            protocol,
-            tally,
-            prepared,
-        })
-    }
-
-    /// What is computed.
-    pub(super) fn query(&self) -> &Query {
-        self.job.part(self.part)
-    }
-
-    /// The most bytes that `party` takes: before it meets the others, and while it computes with them.
-    pub(super) fn memory_bytes(&self, party: PartyId) -> u64 {
-        (PROCESS + PLANNING).saturating_add(self.session_bytes(party))
-    }
-
-    /// The same without what the process takes anyway.
-    pub(super) fn session_bytes(&self, party: PartyId) -> u64 {
-        let own = self.query().bytes(party);
-        let demand = self.tally.demand();
-        let session = [
-            own.given,
-            self.share_bytes(),
-            self.prepared.session_bytes(&demand, party),
-            self.tally.network_bytes(),
-            own.answer,
-            queue_bytes(
-                &self.protocol.topology(),
-                self.prepared.traffic_bytes(&demand),
-                &self.budget(),
-            ),
-        ];
-        let session = session.into_iter().fold(0, u64::saturating_add);
-        // The allocator keeps what was free before the session began, and for a while what becomes free in it.
-        let kept = own.before.saturating_add(session / FREED);
-        kept.saturating_add(session)
-    }
-
-    /// Bytes of this party's shares of what is kept.
-    pub(super) fn share_bytes(&self) -> u64 {
-        let rows = self.protocol.kept_rows().unwrap_or(0) as u64;
-        self.tally.kept.saturating_mul(rows).div_ceil(8)
-    }
-
-    /// What `me` gives.
-    fn given(&self, me: PartyId) -> Result<OwnInput> {
-        if self.memory_bytes(me) < SMALL {
-            memory::avoid_huge_pages();
-        }
-        let tables = self.job.tables(me)?;
-        Ok(self.query().prepare(me, &tables)?)
-    }
-
-    /// Memory for messages on their way. Where levels of ANDs take rounds, parties send little before they receive, but for what is revealed.
-    pub(super) fn budget(&self) -> Budget {
-        if !self.protocol.levels_take_rounds() {
-            return Budget::default();
-        }
-        let revealed = self.tally.outputs.iter().map(|(_, bits)| bits / 8).max();
-        let most = revealed.unwrap_or(0).saturating_mul(4).max(QUEUES);
-        Budget::new(usize::try_from(most).map_or(Budget::DEFAULT, |most| most.min(Budget::DEFAULT)))
-    }
-
-    /// Sees that each of `parties`, and all of them together, have the memory that they need.
-    pub(super) fn admit(&self, parties: impl IntoIterator<Item = PartyId>) -> Result<()> {
-        let needed: Vec<u64> = parties
-            .into_iter()
-            .map(|party| self.memory_bytes(party))
-            .collect();
-        fits(needed, "")
-    }
-}
-
-/// What a part of a job takes.
-pub(super) fn tally_of(job: &QueryJob, part: Part) -> Result<Tally> {
-    let query = job.part(part);
-    fits([query.least_bytes()], "at least ")?;
-    Ok(query.tally(job.protocol().abilities())?)
-}
-
-/// Sees that parties that need `about` so many bytes have them.
-pub(super) fn fits(needed: impl IntoIterator<Item = u64>, about: &str) -> Result<()> {
-    let needed: Vec<u64> = needed.into_iter().collect();
-    let most = needed.iter().copied().max().unwrap_or(0);
-    let why = if !memory::is_limited() && most > MEMORY {
-        format!(
-            "the query takes {about}{} MB of memory at a party, and {} MB is the most unless a limit is set",
-            megabytes(most),
-            megabytes(MEMORY)
-        )
-    } else {
-        match memory::refusal(needed.into_iter().fold(0, u64::saturating_add)) {
-            None => return Ok(()),
-            Some(why) => why,
-        }
-    };
-    Err(Error::Usage(format!(
-        "{why}. What is sorted is in memory at once: make `max_rows` of the tables that are joined or grouped smaller, promise with `distinct` that there \
-         are few groups, or set a limit that is larger: with `--memory`, with `memory` in the party file, or in Python with `cenote.limit_memory`"
-    )))
 }
 
 /// Runs the query of the job at `path` with a process for each party. `command` starts a child, which must call
@@ -296,6 +139,15 @@ pub(super) fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Pol
     let policy = config.policy.as_deref().map(Policy::load).transpose()?;
     if let Some(policy) = &policy {
         policy.check(config.me, job.query())?;
+        let whole = job
+            .in_shards()
+            .and_then(|in_shards| in_shards.cut.varies_beside(config.me));
+        if let Some(table) = whole {
+            return Err(Error::Usage(format!(
+                "the job is cut so that every shard has all of table {table}, whose owner could give other rows in each, and learn of single rows of this party; with a policy, \
+                 take part in jobs only whose tables are all cut by a key, or leave `shards` out"
+            )));
+        }
         for (table, file) in job.own_files(config.me) {
             policy.check_file(table, file)?;
         }

@@ -6,6 +6,9 @@ use crate::{Bit, Builder};
 /// Bits of an element.
 pub const GF64_BITS: usize = 64;
 
+/// AND gates of a product.
+pub const GF64_PRODUCT: u64 = 729;
+
 /// The places that `X^64` comes back to.
 const TAPS: [usize; 4] = [0, 1, 3, 4];
 
@@ -66,6 +69,35 @@ fn reduce(b: &mut Builder, product: &mut [Bit]) -> Vec<Bit> {
     product[..GF64_BITS].to_vec()
 }
 
+/// `pad ⊕ Σ mⱼ·key^(j+1)` for the blocks `mⱼ` of `message`: one product a block, at an AND depth of the logarithm of their number. Squares cost nothing.
+pub fn polynomial_mac(b: &mut Builder, key: &[Bit], pad: &[Bit], message: &[Bit]) -> Vec<Bit> {
+    let mut blocks: Vec<Vec<Bit>> = message
+        .chunks(GF64_BITS)
+        .map(|block| {
+            let mut block = block.to_vec();
+            block.resize(GF64_BITS, Bit::FALSE);
+            block
+        })
+        .collect();
+    let mut power = key.to_vec();
+    while blocks.len() > 1 {
+        blocks = blocks
+            .chunks(2)
+            .map(|pair| match pair {
+                [low, high] => {
+                    let high = gf64_multiply(b, high, &power);
+                    xor(b, low, &high)
+                }
+                _ => pair.concat(),
+            })
+            .collect();
+        power = gf64_square(b, &power);
+    }
+    let sum = blocks.pop().unwrap_or_else(|| vec![Bit::FALSE; GF64_BITS]);
+    let product = gf64_multiply(b, &sum, key);
+    xor(b, &product, pad)
+}
+
 #[cfg(test)]
 mod tests {
     use cenote_primitives::BitMatrix;
@@ -118,5 +150,46 @@ mod tests {
         }
         // The field's own polynomial, and that it has no zero divisors among a few.
         assert_eq!(clear(1 << 63, 2), 0b11011);
+    }
+
+    #[test]
+    fn tags_are_those_of_the_polynomial() {
+        for bits in [1, 63, 64, 65, 128, 129, 300, 320] {
+            let mut b = Builder::new();
+            let (key, pad) = (
+                b.input("key", 64, BitOrder::Lsb),
+                b.input("pad", 64, BitOrder::Lsb),
+            );
+            let message = b.input("message", bits, BitOrder::Lsb);
+            let tag = polynomial_mac(&mut b, &key, &pad, &message);
+            b.output("tag", &tag, BitOrder::Lsb);
+            let circuit = b.finish();
+            let mut words: Vec<u64> = (0..2 + u64::from(bits.div_ceil(64)))
+                .map(|word| {
+                    (word + u64::from(bits))
+                        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                        .rotate_left(17)
+                })
+                .collect();
+            if bits % 64 != 0 {
+                *words.last_mut().unwrap() &= (1 << (bits % 64)) - 1;
+            }
+            let (mut expected, mut power) = (words[1], 1);
+            for &block in &words[2..] {
+                power = clear(power, words[0]);
+                expected ^= clear(block, power);
+            }
+            let inputs = BitMatrix::from_fn(128 + bits as usize, 1, |row, _| {
+                words[row / 64] >> (row % 64) & 1 == 1
+            });
+            let out = circuit.evaluate(&inputs).unwrap();
+            let tag = (0..64).fold(0, |word, row| word | u64::from(out.get(row, 0)) << row);
+            assert_eq!(tag, expected, "{bits} bits");
+            let blocks = (bits as usize).div_ceil(64);
+            assert!(circuit.statistics().ands <= GF64_PRODUCT as usize * blocks);
+            assert!(
+                circuit.statistics().and_depth <= 1 + blocks.next_power_of_two().trailing_zeros() as usize
+            );
+        }
     }
 }

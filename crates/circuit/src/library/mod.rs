@@ -124,7 +124,7 @@ pub use conjunction::prefix_all;
 pub use count::{leading_zeros, trailing_zeros};
 pub use divide::{divide, divide_signed};
 pub use exposure::exposure_over_limit;
-pub use gf64::{GF64_BITS, gf64_multiply, gf64_square};
+pub use gf64::{GF64_BITS, GF64_PRODUCT, gf64_multiply, gf64_square, polynomial_mac};
 pub use goal::Goal;
 pub use integer::{
     absolute, add, add_with_carry, all, constant, equal, is_zero, less_than, less_than_signed, mux, negate,

@@ -18,6 +18,7 @@ impl Command for Query {
         let instead = Instead {
             query: Some(self.query.clone()),
             protocol: self.protocol.clone(),
+            ..Instead::default()
         };
         told(&self.tables, &instead, &self.local, self.form, verbose)
     }

@@ -27,6 +27,7 @@ mod programs;
 mod queries;
 mod serve;
 mod services;
+mod shards;
 mod siblings;
 mod signals;
 mod silence;

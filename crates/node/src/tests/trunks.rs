@@ -43,6 +43,7 @@ fn over_sockets(world: &mut World) {
             memory: None,
             stock: None,
             policy: None,
+            shards: "".into(),
             service: None,
             on_wait: OnWait::default(),
         };

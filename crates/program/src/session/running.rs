@@ -165,6 +165,12 @@ impl Session {
         }
     }
 
+    /// Whether shares can be kept as they are.
+    pub(crate) fn keeps(&self) -> bool {
+        self.0.core.borrow().machine.keeps()
+    }
+
+    /// This party's share of a node, verified.
     pub(crate) fn keep_node(&self, node: &Node) -> Result<BitMatrix> {
         let wires = self.wires(std::iter::once(node)).unwrap_or_default();
         let core = &mut *self.0.core.borrow_mut();

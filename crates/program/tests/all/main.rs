@@ -5,6 +5,7 @@ mod common;
 mod differing;
 mod everywhere;
 mod functions;
+mod kept;
 mod memory;
 mod misuse;
 mod opened;

@@ -1,6 +1,6 @@
 //! What shards compute of a query, and what is computed of that.
 
-use super::placing::{Placing, Shares, shares};
+use super::placing::{Places, Shares, shares};
 use crate::error::Error;
 use crate::relation::{Aggregate, Function, Kept, Operation, Relation};
 use crate::schema::MAX_ROWS;
@@ -13,7 +13,7 @@ pub(super) struct Halves {
 }
 
 /// Cuts a query whose tables are placed as `of` says; nothing if it cannot be cut so.
-pub(super) fn halves(relation: &Relation, of: &dyn Fn(usize) -> Placing) -> Option<Halves> {
+pub(super) fn halves(relation: &Relation, of: &Places<'_>) -> Option<Halves> {
     let is_in_parts = |input: &Relation| matches!(shares(input, of), Shares::Parts(_));
     if is_in_parts(relation) {
         return Some(Halves {

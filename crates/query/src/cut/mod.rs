@@ -19,6 +19,7 @@ use cenote_net::PartyId;
 use self::choice::candidates;
 use self::merge::{Halves, halves, kept_of, refused};
 pub use self::parts::{HashKey, Parts};
+use self::placing::Places;
 pub use self::placing::Placing;
 use crate::error::{Error, Result};
 use crate::listed::places;
@@ -27,6 +28,7 @@ use crate::plan::Planner;
 use crate::query::Query;
 use crate::relation::{Kept, Relation};
 use crate::schema::{Count, Declared, Schema};
+use crate::secret;
 use crate::secret::shards::width;
 use crate::work::Work;
 
@@ -70,6 +72,18 @@ impl Cut {
         &self.shard
     }
 
+    /// A table of another party that every shard has whole, beside rows of `me` that are in parts: its owner may give other rows in each shard, and so choose which rows of `me` it
+    /// tells of.
+    pub fn varies_beside(&self, me: PartyId) -> Option<&str> {
+        let tables = || self.merge.schema().tables.iter().zip(&self.tables);
+        let is_in_parts =
+            tables().any(|(table, placed)| table.party == me && placed.placing != Placing::Whole);
+        let whole = tables().find(|(table, placed)| table.party != me && placed.placing == Placing::Whole);
+        whole
+            .filter(|_| is_in_parts)
+            .map(|(table, _)| table.name.as_str())
+    }
+
     /// Bits of a row that a shard keeps, and how many rows it keeps.
     pub fn kept(&self) -> (u32, usize) {
         let rows = self.shard.physical();
@@ -82,7 +96,8 @@ impl Cut {
         let own = tables.filter(|(table, _)| table.party == party);
         let of = |(table, placed): (&Declared, &Placed)| match placed.placing {
             Placing::Whole => 2 * bytes_of_table(table),
-            _ => bytes_of_table(table) + size_of::<u32>() as u64 * table.max_rows as u64,
+            // A list of places that grows may take twice what it holds.
+            _ => bytes_of_table(table) + 2 * size_of::<u32>() as u64 * table.max_rows as u64,
         };
         own.map(of).sum()
     }
@@ -137,7 +152,11 @@ impl Query {
         let (mut cuts, mut failed) = (Vec::new(), None);
         for placings in candidates(&relation, self.schema()) {
             let tables = placed(self.schema(), &placings, shards, security)?;
-            let Some(halves) = halves(&relation, &|table| placings[table]) else {
+            let places = Places {
+                schema: self.schema(),
+                placings: &placings,
+            };
+            let Some(halves) = halves(&relation, &places) else {
                 continue;
             };
             match self.cut_so(shards, tables, halves) {
@@ -155,14 +174,20 @@ impl Query {
         let Halves { shard, mut merge } = halves;
         let own = of_shard(self.schema(), &tables);
         let shard = Query::of_shard(shard, own)?;
-        if let Some(kept) = kept_of(&mut merge) {
-            *kept = Kept {
-                shards: shards as usize,
-                rows: shard.physical().rows,
+        let rows = shard.physical();
+        let kept = secret::shards::Kept {
+            shards: shards as usize,
+            rows: rows.rows,
+            width: width(&rows.columns),
+        };
+        if let Some(place) = kept_of(&mut merge) {
+            *place = Kept {
+                shards: kept.shards,
+                rows: kept.rows,
                 distinct: self.distinct(shard.relation())?,
             };
         }
-        let merge = self.merging(merge)?;
+        let merge = self.merging(merge, kept)?;
         Ok(Cut {
             shards,
             tables,
@@ -232,6 +257,15 @@ fn of_shard(schema: &Schema, tables: &[Placed]) -> Schema {
     let mut own = schema.clone();
     for (table, placed) in own.tables.iter_mut().zip(tables) {
         table.max_rows = placed.rows;
+        // How often values come in all shards together is verified in none of them, but of the column that places rows: rows of others that they meet are in one shard.
+        let key = match placed.placing {
+            Placing::Whole => continue,
+            Placing::Rows => None,
+            Placing::Key(column) => Some(table.fields[column].name.clone()),
+        };
+        let is_key = |name: &String| Some(name) == key.as_ref();
+        table.unique.retain(|names| names.iter().any(is_key));
+        table.at_most.retain(|name, _| is_key(name));
     }
     for at in 0..own.tables.len() {
         let other = own.tables[at].same_rows_as.as_deref();

@@ -1,5 +1,8 @@
 //! The parts of its tables that an owner gives to shards.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use cenote_tables::{Column, Table, Type, Values};
 
 use super::{Cut, Placing};
@@ -42,7 +45,7 @@ impl Cut {
             };
             if parts.iter().any(|part| part.len() > placed.rows) {
                 let what = format!(
-                    "more of its rows fall into one shard than the {} that there is room for, which is very unlikely unless rows were chosen for it; start the job again",
+                    "more of its rows fall into one shard than the {} that there is room for, which is very unlikely; begin the job anew, without what its shards have left",
                     placed.rows
                 );
                 return Err(Error::rows(&schema.tables[at].name, what));
@@ -84,26 +87,20 @@ fn anyhow(table: &Table, shards: usize) -> Vec<Vec<u32>> {
 /// By the hash of a column. Rows without a value, which meet no others, go where there is most room.
 fn by_key(key: &HashKey, table: &Table, column: usize, shards: usize) -> Vec<Vec<u32>> {
     let (kind, column) = (table.fields[column].kind, &table.columns[column]);
-    let mut parts = vec![Vec::new(); shards];
-    let (keyless, keyed): (Vec<usize>, Vec<usize>) = (0..table.rows).partition(|&row| column.is_null(row));
-    for row in keyed {
+    let mut parts: Vec<Vec<u32>> = (0..shards)
+        .map(|_| Vec::with_capacity(table.rows.div_ceil(shards)))
+        .collect();
+    for row in (0..table.rows).filter(|&row| !column.is_null(row)) {
         parts[shard_of(key, kind, column, row, shards)].push(row as u32);
     }
-    let mut by_room: Vec<usize> = (0..shards).collect();
-    by_room.sort_by_key(|&shard| parts[shard].len());
-    let mut keyless = keyless.into_iter();
-    // The emptiest are filled up to the next, and then all of them together.
-    for end in 1..=shards {
-        let level = by_room.get(end).map_or(usize::MAX, |&next| parts[next].len());
-        while by_room[..end].iter().any(|&shard| parts[shard].len() < level) {
-            for &shard in &by_room[..end] {
-                if parts[shard].len() < level {
-                    match keyless.next() {
-                        Some(row) => parts[shard].push(row as u32),
-                        None => return parts,
-                    }
-                }
-            }
+    let mut by_room: BinaryHeap<Reverse<(usize, usize)>> = (0..shards)
+        .map(|shard| Reverse((parts[shard].len(), shard)))
+        .collect();
+    for row in (0..table.rows).filter(|&row| column.is_null(row)) {
+        if let Some(mut emptiest) = by_room.peek_mut() {
+            let Reverse((rows, shard)) = *emptiest;
+            parts[shard].push(row as u32);
+            *emptiest = Reverse((rows + 1, shard));
         }
     }
     parts

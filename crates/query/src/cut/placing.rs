@@ -1,10 +1,13 @@
 //! Which relations shards can compute by themselves, if the rows of tables are placed in certain shards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use cenote_net::PartyId;
 
 use crate::expr::{Comparison, Expr, Node, ValueKind};
 use crate::plan::flatten;
 use crate::relation::{Operation, Relation};
+use crate::schema::Schema;
 
 /// In which shards the rows of a table are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +18,27 @@ pub enum Placing {
     Rows,
     /// The value of this column decides in which shard a row is: rows with one value are in one shard.
     Key(usize),
+}
+
+/// Where the rows of all tables of a schema are.
+pub(super) struct Places<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) placings: &'a [Placing],
+}
+
+impl Places<'_> {
+    /// What shards have of the rows of `input` once they are put in an order: secretly, rows that are equal in it come anyhow, and in each shard in another way.
+    fn ordered(&self, shares: Shares, input: &Relation) -> Shares {
+        let tables = input.scanned();
+        let owners: BTreeSet<PartyId> = tables
+            .iter()
+            .map(|&table| self.schema.tables[table].party)
+            .collect();
+        match shares {
+            Shares::Whole if self.schema.secret_only || owners.len() > 1 => Shares::Other,
+            shares => shares,
+        }
+    }
 }
 
 /// Columns that hold the value by which rows were placed, and whether each may be null.
@@ -53,10 +77,10 @@ pub(super) fn equal(condition: &Expr) -> Option<(usize, usize)> {
 }
 
 /// What shards have of `relation`, where rows of tables are placed as `of` says.
-pub(super) fn shares(relation: &Relation, of: &dyn Fn(usize) -> Placing) -> Shares {
+pub(super) fn shares(relation: &Relation, of: &Places<'_>) -> Shares {
     let nullable = |column: usize| relation.columns[column].nullable;
     match &relation.operation {
-        Operation::Scan(table) => match of(*table) {
+        Operation::Scan(table) => match of.placings[*table] {
             Placing::Whole => Shares::Whole,
             Placing::Rows => Shares::Parts(Keys::new()),
             Placing::Key(column) => Shares::Parts(Keys::from([(column, nullable(column))])),
@@ -100,11 +124,11 @@ pub(super) fn shares(relation: &Relation, of: &dyn Fn(usize) -> Placing) -> Shar
                     false => Shares::Other,
                 }
             }
-            other => other,
+            other => of.ordered(other, input),
         },
         Operation::First(input, ..) => match shares(input, of) {
-            Shares::Whole => Shares::Whole,
-            _ => Shares::Other,
+            Shares::Parts(_) => Shares::Other,
+            other => of.ordered(other, input),
         },
     }
 }
@@ -140,7 +164,7 @@ impl Shares {
 }
 
 /// Of a join and the conditions on it.
-fn joined(relation: &Relation, of: &dyn Fn(usize) -> Placing) -> Shares {
+fn joined(relation: &Relation, of: &Places<'_>) -> Shares {
     let (mut inputs, mut conditions) = (Vec::new(), Vec::new());
     flatten(relation, 0, &mut inputs, &mut conditions);
     let all: Vec<Shares> = inputs.iter().map(|input| shares(&input.relation, of)).collect();

@@ -37,8 +37,8 @@ pub(crate) struct Executor<'a> {
     pub(crate) session: &'a Session,
     /// What this party gives: of each upload the segments.
     pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
-    /// This party's shares of what shards have kept.
-    pub(crate) kept: VecDeque<BitMatrix>,
+    /// What shards have kept, if they have kept anything.
+    pub(crate) kept: Option<Bits>,
     pub(crate) segments: Segments,
     /// What must be 0 for the query to have an answer.
     pub(crate) failures: Vec<Bits>,
@@ -112,7 +112,7 @@ impl<'a> Executor<'a> {
                 let rows = self.rows(input);
                 self.repeated(rows, *count, physical)
             }
-            Step::Kept { shards, rows } => self.of_shards(physical, *shards, *rows),
+            Step::Kept { .. } => self.of_shards(physical),
             _ => {
                 let source = self.source_of(physical, step);
                 self.all(source)

@@ -19,19 +19,34 @@ pub(crate) fn to_keep(session: &Session, record: &Bits, failed: &Bits) -> cenote
     session.keep_bits(&Bits::join(&[&failed.filling(record.lanes()), record]))
 }
 
+/// The rows that shards have kept, which a merge takes.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// How many shards there are.
+    pub(crate) shards: usize,
+    /// How many rows each has kept, and their bits.
+    pub(crate) rows: usize,
+    pub(crate) width: u32,
+}
+
+impl Kept {
+    /// All of them, one shard after another.
+    pub(crate) fn taken(
+        &self,
+        session: &Session,
+        mut shares: Vec<BitMatrix>,
+    ) -> cenote_program::Result<Bits> {
+        // Where there are too few, the engine says so.
+        shares.resize_with(self.shards, || BitMatrix::zeros(0, self.rows));
+        let taken = session.take_bits(self.width, self.rows, &shares)?;
+        Ok(Bits::concat(&taken.iter().collect::<Vec<_>>()))
+    }
+}
+
 impl Executor<'_> {
-    /// What so many shards have kept, so many rows each.
-    pub(super) fn of_shards(&mut self, physical: &Physical, shards: usize, rows: usize) -> Rows {
-        let width = width(&physical.columns);
-        let parts: Vec<Bits> = (0..shards)
-            .map(|_| {
-                // Where there are too few, the engine says so.
-                let share = self.kept.pop_front();
-                let share = share.unwrap_or_else(|| BitMatrix::zeros(0, rows));
-                self.session.take_bits(width, rows, &share)
-            })
-            .collect();
-        let all = Bits::concat(&parts.iter().collect::<Vec<_>>());
+    /// What shards have kept.
+    pub(super) fn of_shards(&mut self, physical: &Physical) -> Rows {
+        let all = self.kept.take().expect("a merge takes what was kept, once");
         self.failures.push(any(&all.part(0, 1)));
         let mut from = 2;
         let columns = physical.columns.iter().map(|column| {
@@ -44,7 +59,7 @@ impl Executor<'_> {
         Rows {
             columns: columns.collect(),
             live: all.part(1, 1),
-            count: shards * rows,
+            count: physical.rows,
         }
     }
 }

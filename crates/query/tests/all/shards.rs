@@ -205,6 +205,61 @@ fn what_meets_by_different_keys_is_not_cut() {
     assert!(error.unwrap_err().to_string().contains("4096 is the most"));
 }
 
+/// The placings of all ways in which a query is cut.
+fn ways(world: &World, sql: &str) -> Vec<Vec<Placing>> {
+    let query = world.plan(sql).expect("it is planned");
+    let cuts = query.ways_to_cut(shards(3), 40).expect("it is tried");
+    let placings = |cut: &Cut| cut.tables().iter().map(|table| table.placing).collect();
+    cuts.iter().map(placings).collect()
+}
+
+/// In a secret order, rows that are equal come in another way in each shard: each would take others of them.
+#[test]
+fn the_first_rows_of_several_owners_are_not_chosen_in_each_shard() {
+    let world = World::new(3)
+        .table(
+            0,
+            "a",
+            "id u8 not null unique, score u8 not null",
+            "1 7 | 2 7 | 3 7",
+        )
+        .table(1, "b", "id u8 not null unique, y u8 not null", "1 1 | 2 1 | 3 1")
+        .table(
+            2,
+            "fact",
+            "of u8 not null, x u8 not null",
+            "1 10 | 2 20 | 3 30 | 1 40",
+        );
+    for chosen in [
+        "SELECT a.id AS id FROM a JOIN b ON a.id = b.id ORDER BY score LIMIT 2",
+        "SELECT id FROM (SELECT a.id AS id, ROW_NUMBER() OVER (ORDER BY score) AS place FROM a JOIN b ON a.id = b.id) r WHERE place < 3",
+    ] {
+        let sql = format!("SELECT SUM(x) FROM fact JOIN ({chosen}) t ON fact.of = t.id");
+        for placings in ways(&world, &sql) {
+            assert_eq!(placings[2], Placing::Whole, "{sql}: {placings:?}");
+        }
+    }
+    // One owner chooses them once, in the clear.
+    let sql =
+        "SELECT SUM(x) FROM fact JOIN (SELECT id FROM a ORDER BY score, id LIMIT 2) t ON fact.of = t.id";
+    same(&world, sql, 3, &[Placing::Whole, Placing::Whole, Placing::Rows]);
+}
+
+/// That a key comes once is verified in each shard only: an owner could put it into all of them.
+#[test]
+fn promises_that_no_shard_can_verify_are_not_relied_on() {
+    let world = World::new(2)
+        .table(0, "a", "k u8 not null unique, x u8 not null", "1 2 | 3 4 | 5 6")
+        .table(1, "b", "k u8 not null, y u8 not null", "1 2 | 3 5 | 3 9");
+    let sql = "SELECT a.k, x, y FROM a JOIN b ON a.k = b.k";
+    let found = ways(&world, sql);
+    assert!(
+        found.contains(&vec![Placing::Key(0), Placing::Key(0)]),
+        "{found:?}"
+    );
+    assert!(!found.contains(&vec![Placing::Rows, Placing::Whole]), "{found:?}");
+}
+
 /// Tables in which each key comes once have room for few more rows than the average, whatever the keys are.
 #[test]
 fn parts_have_the_rooms_that_are_told() {

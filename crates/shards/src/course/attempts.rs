@@ -112,15 +112,16 @@ impl Course<'_> {
         self.crew.meet(&attempt, &name, &places);
     }
 
-    /// This party's worker has ended. One that was told to end has nothing more to say.
+    /// This party's worker has ended. One that was told to end has nothing more to say, but that a check has failed.
     pub(super) fn own_ended(&mut self, attempt: Attempt, outcome: Outcome) -> Result<()> {
         let me = self.me.index();
-        let Some(open) = self.open.get(&attempt) else {
-            return Ok(());
+        let open = self.open.get(&attempt);
+        let Some(open) = open.filter(|open| open.begun.is_some() && open.outcomes[me].is_none()) else {
+            return match outcome.bounded() {
+                Outcome::Failed(reason) => Err(self.failed(attempt, self.me, reason)),
+                Outcome::Done | Outcome::Lost(_) => Ok(()),
+            };
         };
-        if open.begun.is_none() || open.outcomes[me].is_some() {
-            return Ok(());
-        }
         let outcome = match outcome.bounded() {
             Outcome::Done if !open.met => Outcome::Lost("its worker was done before it met its peers".into()),
             outcome => outcome,

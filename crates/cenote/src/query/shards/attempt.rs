@@ -9,12 +9,13 @@ use cenote_net::{Identity, Listen, OnWait, PartyId, Patience, PeerAddress};
 use cenote_primitives::BitMatrix;
 use cenote_query::{HashKey, Parts};
 use cenote_session::{AlsoAgree, Connections, Link, Terms};
-use cenote_shards::{Attempt, JobName, Piece, Place};
+use cenote_shards::{Attempt, JobName, Outcome, Piece, Place};
 use cenote_tables::Table;
 
 use super::Sharded;
 use super::partial::Partials;
-use crate::query::run::{Held, Part, Party};
+use crate::query::planned::{Part, Planned};
+use crate::query::run::{Held, Party};
 use crate::report::PartyReport;
 use crate::stop::Session;
 use crate::{Error, Result, Transport};
@@ -49,6 +50,8 @@ pub(super) struct Work {
     pub(super) sharded: Sharded,
     pub(super) me: PartyId,
     pub(super) tables: Vec<Option<Table>>,
+    /// A digest of them under a key of this party's.
+    pub(super) tables_digest: [u8; 32],
     pub(super) partials: Partials,
     pub(super) meeting: Meeting,
     pub(super) state: Mutex<State>,
@@ -67,14 +70,28 @@ pub(super) struct State {
     pub(super) reports: Vec<PartyReport>,
     /// Why this party cannot go on.
     pub(super) failure: Option<Error>,
+    /// A session of the merge has begun: its answer may have been opened.
+    pub(super) is_opened: bool,
+    /// All parties are done.
+    pub(super) is_done: bool,
 }
 
 /// What the parties of an attempt compare besides the job.
-struct Attempted(Terms);
+struct Attempted<'a> {
+    terms: Terms,
+    /// Who hears that peers may deviate from here on, if that matters.
+    opens: Option<&'a Work>,
+}
 
-impl AlsoAgree for Attempted {
+impl AlsoAgree for Attempted<'_> {
     fn terms(&self) -> Terms {
-        self.0.clone()
+        self.terms.clone()
+    }
+
+    fn agreed(&self) {
+        if let Some(work) = self.opens {
+            work.state().is_opened = true;
+        }
     }
 }
 
@@ -100,6 +117,18 @@ impl Work {
         }
     }
 
+    /// Why this party does not begin an attempt, if it does not: it cannot go on, or the answer may have been opened, which happens once. A cheater could give other
+    /// rows to each merge.
+    pub(super) fn cannot(&self, attempt: &Attempt) -> Option<Outcome> {
+        let state = self.state();
+        let why = match attempt.piece {
+            Piece::Merge if state.is_opened => "the merge was lost when the answer may have been opened",
+            _ if state.failure.is_some() => "it cannot compute its part",
+            _ => return None,
+        };
+        Some(Outcome::Failed(why.into()))
+    }
+
     /// Computes the part of `attempt`, in the session called `name`, with the workers at `places`.
     ///
     /// # Errors
@@ -121,8 +150,8 @@ impl Work {
                 let planned = self.sharded.planned(Part::Shard)?;
                 let given = planned.query().prepare_unchecked(self.me, &own)?;
                 drop(own);
-                let connections = self.connect(&planned.prepared.topology(), places, ready, session)?;
-                let agree = attempted(attempt, name);
+                let connections = self.connect(&planned, places, ready, session)?;
+                let agree = attempted(attempt, name, None);
                 let keep = |query: &cenote_query::Query, session: &cenote_program::Session| {
                     query.keep(session, given)
                 };
@@ -139,8 +168,8 @@ impl Work {
                 let kept = kept.collect::<Result<Vec<_>>>()?;
                 let given = planned.query().prepare_unchecked(self.me, &self.tables)?;
                 let given = given.with_kept(kept);
-                let connections = self.connect(&planned.prepared.topology(), places, ready, session)?;
-                let agree = attempted(attempt, name);
+                let connections = self.connect(&planned, places, ready, session)?;
+                let agree = attempted(attempt, name, Some(self));
                 let held = self.party(&agree).run(planned, given, connections, progress)?;
                 let is_agreed = held.is_agreed;
                 let mut state = self.state();
@@ -151,7 +180,7 @@ impl Work {
         })
     }
 
-    fn party<'a>(&self, also_agree: &'a Attempted) -> Party<'a> {
+    fn party<'a>(&self, also_agree: &'a Attempted<'_>) -> Party<'a> {
         Party {
             me: self.me,
             start: Instant::now(),
@@ -163,7 +192,7 @@ impl Work {
 
     fn connect(
         &self,
-        topology: &cenote_session::Topology,
+        planned: &Planned,
         places: &[Place],
         ready: Ready,
         session: &Session,
@@ -182,18 +211,22 @@ impl Work {
             connect_timeout: self.meeting.connect_timeout,
             timeout: self.meeting.timeout,
             on_wait: self.meeting.on_wait.clone(),
-            budget: self.sharded.planned(Part::Shard)?.budget(),
+            budget: planned.budget(),
             patience,
         };
-        Ok(session.interrupts(Connections::connect(topology, link)?))
+        let topology = planned.prepared.topology();
+        Ok(session.interrupts(Connections::connect(&topology, link)?))
     }
 }
 
-fn attempted(attempt: &Attempt, name: &str) -> Attempted {
-    Attempted(vec![
-        ("part of the job".into(), attempt.to_string()),
-        ("session of its coordinators".into(), name.into()),
-    ])
+fn attempted<'a>(attempt: &Attempt, name: &str, opens: Option<&'a Work>) -> Attempted<'a> {
+    Attempted {
+        terms: vec![
+            ("part of the job".into(), attempt.to_string()),
+            ("session of its coordinators".into(), name.into()),
+        ],
+        opens,
+    }
 }
 
 /// What a session came to, unless this party does not know that its peers know it too.
@@ -204,5 +237,64 @@ fn agreed<T>(result: Result<T>, is_agreed: bool) -> Result<T> {
             kind: crate::Kind::Network,
             what: "a peer was lost before all had ended".into(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cenote_session::{Error as EngineError, Topology, handshake};
+
+    use super::*;
+
+    /// Whether two parties that are told these attempts and sessions begin.
+    fn begin(attempts: [(Attempt, &str); 2]) -> bool {
+        let topology = Topology {
+            name: "shards".into(),
+            parties: 2,
+            workers: 1,
+            purposes: &["all"],
+            shared: &[],
+        };
+        let connections = Connections::in_memory(&topology, Duration::from_secs(20));
+        let agree = |(me, mut connections, (attempt, name)): (u8, Connections, (Attempt, &str))| {
+            let agree = attempted(&attempt, name, None);
+            handshake(PartyId(me), &mut connections, &agree.terms(), &agree)
+        };
+        let parties = (0..).zip(connections).zip(attempts);
+        let ended: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = parties
+                .map(|((me, connections), attempt)| scope.spawn(move || agree((me, connections, attempt))))
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let differ = |ended: &std::result::Result<String, EngineError>| {
+            matches!(ended, Err(EngineError::Net(cenote_net::Error::Mismatch { .. })))
+        };
+        match ended.iter().all(std::result::Result::is_ok) {
+            true => true,
+            false => {
+                assert!(ended.iter().all(differ), "{ended:?}");
+                false
+            }
+        }
+    }
+
+    #[test]
+    fn a_shard_is_not_taken_for_another() {
+        let shard = |index, number| Attempt {
+            piece: Piece::Shard(index),
+            number,
+        };
+        assert!(begin([(shard(3, 1), "a"), (shard(3, 1), "a")]));
+        assert!(!begin([(shard(3, 1), "a"), (shard(4, 1), "a")]));
+        assert!(!begin([(shard(3, 1), "a"), (shard(3, 2), "a")]));
+        assert!(!begin([(shard(3, 1), "a"), (shard(3, 1), "b")]));
+        let merge = Attempt {
+            piece: Piece::Merge,
+            number: 1,
+        };
+        assert!(!begin([(shard(0, 1), "a"), (merge, "a")]));
     }
 }

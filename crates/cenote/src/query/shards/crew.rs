@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cenote_net::Identity;
+use cenote_session::Error as EngineError;
 use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
 use super::attempt::{Ready, Work};
@@ -94,17 +95,37 @@ impl Threads {
         Ok((Ready { listener, identity }, place))
     }
 
-    /// Notes that this party cannot go on, and gives what its peers are told of it.
-    fn failed(work: &Work, error: Error) -> Outcome {
-        let told = match error.kind() {
-            Kind::Network | Kind::Stopped => return Outcome::Lost(error.to_string()),
-            Kind::Cheating | Kind::Reported => error.to_string(),
-            // What is wrong with its own tables is its own matter.
-            _ => "it cannot compute its part".into(),
+    /// What peers are told of an attempt that came to no good end. What is wrong with this party's tables and machines is its own matter.
+    fn failed(work: &Work, attempt: &Attempt, error: Error) -> Outcome {
+        tracing::warn!(%attempt, %error, "an attempt has ended");
+        let lost = |what: &str| Outcome::Lost(what.into());
+        let outcome = match (&error, error.kind()) {
+            (_, Kind::Cheating | Kind::Reported) => Outcome::Failed(error.to_string()),
+            // What was opened once is not opened again in other words.
+            _ if work.state().is_opened => {
+                Outcome::Failed("it was lost when the answer may have been opened".into())
+            }
+            (Error::Protocol { error }, _) if is_lost(error) => {
+                lost("its worker and those of its peers are in different sessions, or its disk failed")
+            }
+            (_, Kind::Network) => lost("its worker lost a peer, or did not reach one"),
+            (_, Kind::Stopped) => lost("its worker was stopped"),
+            (_, Kind::Internal) => lost("its worker had a fault of its own"),
+            (_, Kind::Misuse | Kind::BadInput) => Outcome::Failed("it cannot compute its part".into()),
         };
-        work.state().failure.get_or_insert(error);
-        Outcome::Failed(told)
+        if let Outcome::Failed(_) = outcome {
+            work.state().failure.get_or_insert(error);
+        }
+        outcome
     }
+}
+
+/// Whether an attempt may go better another time: peers were told of other places, or the disk failed.
+fn is_lost(error: &EngineError) -> bool {
+    matches!(
+        error,
+        EngineError::Net(cenote_net::Error::Mismatch { .. }) | EngineError::Storage(_)
+    )
 }
 
 impl Crew for Threads {
@@ -117,6 +138,12 @@ impl Crew for Threads {
     }
 
     fn listen(&mut self, attempt: &Attempt) {
+        if let Some(outcome) = self.work.cannot(attempt) {
+            return (self.tell)(Event::Ended {
+                attempt: *attempt,
+                outcome,
+            });
+        }
         let mut running = lock(&self.running);
         let used = |slot: &u32| running.values().any(|other| other.slot == *slot);
         let slot = (0..self.at_once).find(|slot| !used(slot)).unwrap_or(self.at_once);
@@ -134,7 +161,7 @@ impl Crew for Threads {
                 });
             }
             Err(error) => {
-                let outcome = Self::failed(&self.work, error);
+                let outcome = Self::failed(&self.work, attempt, error);
                 (self.tell)(Event::Ended {
                     attempt: *attempt,
                     outcome,
@@ -167,7 +194,7 @@ impl Crew for Threads {
             lock(&under).remove(&attempt);
             let outcome = match result {
                 Ok(()) => Outcome::Done,
-                Err(error) => Self::failed(&work, error),
+                Err(error) => Self::failed(&work, &attempt, error),
             };
             tell(Event::Ended { attempt, outcome });
             tell(Event::Free);
@@ -176,7 +203,7 @@ impl Crew for Threads {
         if let Err(error) = started {
             lock(&self.running).remove(&attempt);
             let error = Error::local("starting a thread for a shard", error);
-            let outcome = Self::failed(&self.work, error);
+            let outcome = Self::failed(&self.work, &attempt, error);
             (self.tell)(Event::Ended { attempt, outcome });
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,9 @@ use crate::{Error, Result};
 
 /// How long a new connection may take to show the party's key.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// Most connections at a time that have not shown the party's key. A worker that is turned away tries again.
+const MOST_STRANGERS: usize = 64;
 
 /// Most workers at a time.
 const MOST_WORKERS: usize = 4096;
@@ -43,16 +46,25 @@ struct Worker {
     at: Option<(Attempt, Stage, bool)>,
 }
 
+/// How a job has ended for its workers.
+#[derive(Clone, Copy)]
+enum End {
+    Done,
+    Gone,
+}
+
 #[derive(Default)]
 struct Workers {
     begun: Option<(JobName, [u8; 32])>,
     connected: BTreeMap<u64, Worker>,
     next: u64,
-    is_over: bool,
+    /// What workers are told in the end.
+    end: Option<End>,
 }
 
 /// Where the workers of a party ask for work.
 pub(super) struct Desk {
+    work: Arc<Work>,
     /// The digest of the job.
     job: String,
     workers: Mutex<Workers>,
@@ -60,9 +72,10 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    fn new(job: String, tell: Tell) -> Arc<Self> {
+    fn new(work: Arc<Work>, tell: Tell) -> Arc<Self> {
         Arc::new(Desk {
-            job,
+            job: work.sharded.digest(),
+            work,
             workers: Mutex::default(),
             tell,
         })
@@ -89,7 +102,7 @@ impl Desk {
             loop {
                 let answer = self.answer(number, receive(channel)?)?;
                 send(channel, &answer)?;
-                if let Told::Over | Told::Refused(_) = answer {
+                if let Told::Over | Told::Gone | Told::Refused(_) = answer {
                     return Ok(());
                 }
             }
@@ -109,7 +122,7 @@ impl Desk {
 
     fn answer(&self, number: u64, said: Said) -> Result<Told> {
         let workers = &mut *self.workers();
-        let (begun, is_over) = (workers.begun, workers.is_over);
+        let (begun, end) = (workers.begun, workers.end);
         let worker = workers
             .connected
             .get_mut(&number)
@@ -119,11 +132,14 @@ impl Desk {
                 "the coordinator has another job, or other tables are declared there; give both the same job file".into(),
             ),
             Said::Hello(_) => Told::Wait,
-            Said::Free if is_over => Told::Over,
+            Said::Free if end.is_some() => match end {
+                Some(End::Done) => Told::Over,
+                _ => Told::Gone,
+            },
             Said::Free => match (begun, &mut worker.at) {
                 (Some((name, coin)), None) if worker.knows != Some(name) => {
                     worker.knows = Some(name);
-                    Told::Begin(name, coin)
+                    Told::Begin(name, coin, self.work.tables_digest)
                 }
                 (Some(_), Some((attempt, stage @ Stage::Given, false))) => {
                     worker.is_free = false;
@@ -131,7 +147,10 @@ impl Desk {
                     Told::Listen(*attempt)
                 }
                 (Some(_), at) => {
-                    *at = None;
+                    if let Some((attempt, _, false)) = at.take() {
+                        let outcome = Outcome::Lost("its worker was lost".into());
+                        (self.tell)(Event::Ended { attempt, outcome });
+                    }
                     if !std::mem::replace(&mut worker.is_free, true) {
                         (self.tell)(Event::Free);
                     }
@@ -172,8 +191,12 @@ impl Desk {
                 }
                 _ => Told::End,
             },
-            Said::Ended(outcome) => {
-                if let Some((attempt, _, false)) = worker.at.take() {
+            Said::Ended(outcome, report) => {
+                // That a check has failed counts also where the attempt does not.
+                let counts = |ended: bool| !ended || matches!(outcome, Outcome::Failed(_));
+                if let Some((attempt, ..)) = worker.at.take().filter(|at| counts(at.2)) {
+                    let report = report.and_then(|report| serde_json::from_str(&report).ok());
+                    self.work.state().reports.extend(report);
                     (self.tell)(Event::Ended { attempt, outcome });
                 }
                 Told::Wait
@@ -207,7 +230,7 @@ impl Remote {
     ) -> Result<Self> {
         let failed = |error| Error::local("listening for workers", error);
         let address = listener.local_addr().map_err(failed)?;
-        let desk = Desk::new(work.sharded.job.digest(), tell);
+        let desk = Desk::new(Arc::clone(&work), tell);
         let stopped = Arc::new(AtomicBool::new(false));
         let accept = Accept {
             me: work.me,
@@ -215,6 +238,7 @@ impl Remote {
             identity,
             options: ChannelOptions::with_timeout(work.meeting.timeout),
             stopped: Arc::clone(&stopped),
+            strangers: AtomicUsize::new(0),
         };
         std::thread::Builder::new()
             .name("workers".into())
@@ -236,7 +260,9 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        self.desk.workers().is_over = true;
+        let is_done = self.work.state().is_done;
+        let end = if is_done { End::Done } else { End::Gone };
+        self.desk.workers().end = Some(end);
         let until = std::time::Instant::now() + FAREWELL;
         while !self.desk.workers().connected.is_empty() && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
@@ -254,6 +280,8 @@ struct Accept {
     identity: Arc<Identity>,
     options: ChannelOptions,
     stopped: Arc<AtomicBool>,
+    /// Connections that have not shown the party's key yet.
+    strangers: AtomicUsize,
 }
 
 impl Accept {
@@ -268,9 +296,14 @@ impl Accept {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
             };
+            if all.strangers.fetch_add(1, Ordering::AcqRel) >= MOST_STRANGERS {
+                all.strangers.fetch_sub(1, Ordering::AcqRel);
+                continue;
+            }
             let own = Arc::clone(&all);
             let serve = move || {
                 let channel = accept_own(own.me, &own.identity, stream, &own.options, HANDSHAKE);
+                own.strangers.fetch_sub(1, Ordering::AcqRel);
                 let ended = match channel {
                     Ok(mut channel) => own.desk.serve(&mut *channel),
                     Err(error) => Err(error.into()),
@@ -280,6 +313,7 @@ impl Accept {
                 }
             };
             if let Err(error) = std::thread::Builder::new().name("worker".into()).spawn(serve) {
+                all.strangers.fetch_sub(1, Ordering::AcqRel);
                 tracing::warn!(%error, "no thread for a worker");
             }
         }
@@ -304,6 +338,12 @@ impl Crew for Remote {
     }
 
     fn listen(&mut self, attempt: &Attempt) {
+        if let Some(outcome) = self.work.cannot(attempt) {
+            return (self.desk.tell)(Event::Ended {
+                attempt: *attempt,
+                outcome,
+            });
+        }
         if attempt.piece == Piece::Merge {
             return self.merge.listen(attempt);
         }

@@ -7,6 +7,7 @@ mod attempt;
 mod crew;
 mod desk;
 mod partial;
+mod plan;
 mod run;
 mod wire;
 mod worker;
@@ -15,8 +16,9 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use cenote_net::PartyId;
+use cenote_params::LogProb;
 use cenote_params::shards::of_attempt;
-use cenote_program::Tally;
+use cenote_program::{Tally, rows_in_parts};
 use cenote_protocol::Setting;
 use cenote_query::{Cut, Query};
 use cenote_session::Terms;
@@ -24,15 +26,20 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
+pub(super) use self::plan::proposed;
+pub use self::plan::{ShardsPlan, TableInShards};
 pub use self::run::{Placement, work_for};
 pub(super) use self::run::{check_party, run_child, run_party};
 use super::file::QueryJob;
-use super::run::{Part, Planned, fits, tally_of};
+use super::planned::{Part, Planned, fits, tally_of};
 use crate::settings_file::SettingsFile;
 use crate::{Error, Protocol, Result};
 
 /// Most attempts at the parts of a job.
 const MOST_ATTEMPTS: u32 = cenote_shards::MOST_ATTEMPTS;
+
+/// Of what a session takes the allocator keeps as much again as this part, besides what it keeps of one session.
+const KEPT: u64 = 5;
 
 /// How a job is cut.
 #[derive(Debug)]
@@ -65,13 +72,6 @@ impl InShards {
                 "`shards` is 1 or more; leave it out for one session",
             )
         })?;
-        if protocol.kept_rows().is_none() {
-            let what = format!(
-                "shares of protocol \"{}\" end with their session, so its jobs cannot be cut; leave `shards` out",
-                protocol.name()
-            );
-            return Err(source.fault(shards.span(), what));
-        }
         let cut = query
             .cut(count, protocol.security())
             .map_err(|error| match error {
@@ -89,13 +89,71 @@ impl InShards {
             );
             return Err(source.fault(span, what));
         }
-        Ok(Some(InShards { cut, attempts: tries }))
+        let in_shards = InShards { cut, attempts: tries };
+        in_shards
+            .check(protocol)
+            .map_err(|what| source.fault(span, what))?;
+        Ok(Some(in_shards))
+    }
+
+    /// Sees that what shards keep is as safe as the job is to be.
+    fn check(&self, protocol: &Protocol) -> std::result::Result<(), String> {
+        if protocol.kept_rows().is_some() {
+            return Ok(());
+        }
+        if protocol.parties() != 2 {
+            return Err(format!(
+                "shares of protocol \"{}\" end with their session, so its jobs cannot be cut; leave `shards` out",
+                protocol.name()
+            ));
+        }
+        let error = self.keeping_error();
+        match error.meets(protocol.security() + 1) {
+            true => Ok(()),
+            false => Err(format!(
+                "what the shards keep is safe up to 2^{:.1}, and the job asks for a security of {} bits; ask for less, or for fewer shards",
+                error.log2() + 1.0,
+                protocol.security()
+            )),
+        }
+    }
+
+    /// The chance that a party of two changes what it kept, in any attempt.
+    fn keeping_error(&self) -> LogProb {
+        let (width, rows) = self.cut.kept();
+        let kept = u64::from(self.cut.shards()) * rows as u64 * u64::from(self.attempts);
+        cenote_params::keeping::error(width.into(), kept)
+    }
+
+    /// The chance that a wrong answer passes, of sessions in each of which it is at most this, whatever attempts there were.
+    pub(super) fn error_log2(&self, protocol: &Protocol, session: f64) -> f64 {
+        let sessions = session + f64::from(self.attempts).log2();
+        match protocol.kept_rows() {
+            Some(_) => sessions,
+            None => (sessions.exp2() + self.keeping_error().log2().exp2()).log2(),
+        }
+    }
+
+    /// Rows and lanes of a party's share of what a shard keeps.
+    pub(super) fn shape(&self, protocol: &Protocol) -> (usize, usize) {
+        let (width, lanes) = self.cut.kept();
+        let rows = match protocol.kept_rows() {
+            Some(rows) => rows * width as usize,
+            None => rows_in_parts(width),
+        };
+        (rows, lanes)
+    }
+
+    /// Bits of security of each session. What two parties keep has a share of its own.
+    pub(super) fn security(&self, of: &Protocol) -> u32 {
+        let keeping = u32::from(of.kept_rows().is_none());
+        of_attempt(of.security() + keeping, self.attempts.into())
     }
 
     /// The protocol of each session: each attempt is one more chance for a cheater, and all of them together must be as safe as the job is to be.
     pub(super) fn protocol(&self, of: &Protocol) -> Result<Protocol> {
         let mut protocol = of.clone();
-        let security = of_attempt(of.security(), self.attempts.into());
+        let security = self.security(of);
         let set = protocol.set("security", Setting::Number(security.into()));
         set.map_err(|what| {
             Error::Usage(format!(
@@ -150,6 +208,11 @@ impl Sharded {
         &self.tallies
     }
 
+    /// How many shards there are.
+    pub(super) fn shards(&self) -> u64 {
+        self.cut().shards().into()
+    }
+
     fn in_shards(&self) -> &InShards {
         self.job.in_shards().expect("the job is cut")
     }
@@ -159,7 +222,7 @@ impl Sharded {
     }
 
     /// A session of a part.
-    fn planned(&self, part: Part) -> Result<Planned> {
+    pub(super) fn planned(&self, part: Part) -> Result<Planned> {
         let tally = match part {
             Part::Shard => &self.tallies.shard,
             _ => &self.tallies.merge,
@@ -175,10 +238,16 @@ impl Sharded {
 
     /// The most bytes that `party` takes: of its tables, and of the part that takes most.
     pub(super) fn memory_bytes(&self, party: PartyId) -> Result<u64> {
-        let parts = [Part::Shard, Part::Merge];
-        let sessions = parts.map(|part| Ok::<_, Error>(self.planned(part)?.memory_bytes(party)));
+        let sessions = [Part::Shard, Part::Merge].map(|part| {
+            let planned = self.planned(part)?;
+            // What the allocator keeps of a session, the next one does not always find.
+            let kept = planned.session_bytes(party) / KEPT;
+            Ok::<_, Error>(planned.memory_bytes(party).saturating_add(kept))
+        });
         let [shard, merge] = sessions;
-        Ok(self.cut().bytes(party).saturating_add(shard?.max(merge?)))
+        let checked = self.job.query().bytes_of_checks(party);
+        let own = self.cut().bytes(party).saturating_add(checked);
+        Ok(own.saturating_add(shard?.max(merge?)))
     }
 
     /// Sees that each of `parties`, and all of them together, have the memory that they need.
@@ -187,12 +256,32 @@ impl Sharded {
         fits(needed.collect::<Result<Vec<_>>>()?, "")
     }
 
+    /// What a worker and its coordinator compare: all that parties do, and what follows from it.
+    fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for (name, value) in self.terms() {
+            for part in [name, value] {
+                hash.update((part.len() as u64).to_le_bytes());
+                hash.update(part);
+            }
+        }
+        hash.update(self.cut().shards().to_le_bytes());
+        hash.update(self.in_shards().attempts.to_le_bytes());
+        hex::encode(hash.finalize())
+    }
+
     /// What the coordinators compare and hold one another to.
     fn coordinated(&self) -> Result<cenote_shards::Job> {
+        let (shards, attempts) = (self.cut().shards(), self.in_shards().attempts);
+        Ok(cenote_shards::Job::new(self.terms(), shards, attempts)?)
+    }
+
+    fn terms(&self) -> Terms {
         let cut = self.cut();
         let mut terms: Terms = vec![crate::registry::version()];
         terms.extend(self.job.terms());
         terms.push(("protocol".into(), self.job.protocol().describe()));
+        terms.push(("security".into(), self.job.protocol().security().to_string()));
         terms.push(("rows in shards".into(), cut.told()));
         for (name, part) in [
             ("plan of a shard", cut.shard()),
@@ -201,10 +290,6 @@ impl Sharded {
             let digest = Sha256::digest(part.explained().tree());
             terms.push((name.into(), hex::encode(digest)));
         }
-        Ok(cenote_shards::Job::new(
-            terms,
-            cut.shards(),
-            self.in_shards().attempts,
-        )?)
+        terms
     }
 }

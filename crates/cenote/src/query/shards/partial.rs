@@ -46,7 +46,7 @@ impl Partials {
         let share = Share::from_bytes(rows, lanes, &bytes);
         let share = share.ok_or_else(|| {
             Error::local(
-                &format!("reading what {attempt} has kept"),
+                format!("reading what {attempt} has kept"),
                 std::io::Error::other("it has another shape"),
             )
         })?;
@@ -55,5 +55,62 @@ impl Partials {
 
     pub(super) fn remove(&self, job: &JobName, attempt: &Attempt) {
         self.files.remove(&Self::name(job, attempt));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cenote_shards::Piece;
+
+    use super::*;
+
+    fn job(byte: u8) -> JobName {
+        postcard::from_bytes(&[byte; 32]).expect("a name is any 32 bytes")
+    }
+
+    fn shard(index: u32, number: u32) -> Attempt {
+        Attempt {
+            piece: Piece::Shard(index),
+            number,
+        }
+    }
+
+    #[test]
+    fn what_a_shard_has_kept_is_taken_for_nothing_else() {
+        let (folder, identity) = (tempfile::tempdir().unwrap(), Identity::generate().unwrap());
+        let partials = Partials::open(folder.path(), &identity, (6, 70)).unwrap();
+        let share = BitMatrix::from_fn(6, 70, |row, lane| (row + lane) % 3 == 0);
+        partials.write(&job(1), &shard(3, 2), share.clone()).unwrap();
+        assert_eq!(partials.read(&job(1), &shard(3, 2)).unwrap(), share);
+        let file = |job: &JobName, attempt: &Attempt| folder.path().join(Partials::name(job, attempt));
+        let own = file(&job(1), &shard(3, 2));
+        // Left out: of another shard, attempt or job, none was written.
+        for (job, attempt) in [
+            (job(1), shard(2, 2)),
+            (job(1), shard(3, 1)),
+            (job(2), shard(3, 2)),
+        ] {
+            let error = partials.read(&job, &attempt).unwrap_err().to_string();
+            assert!(error.contains("cannot be read"), "{error}");
+            // And that of another is not taken in its place.
+            std::fs::copy(&own, file(&job, &attempt)).unwrap();
+            let error = partials.read(&job, &attempt).unwrap_err().to_string();
+            assert!(error.contains("not what its name says"), "{error}");
+        }
+        // Nor what was changed, or sealed by somebody else.
+        let mut bytes = std::fs::read(&own).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&own, bytes).unwrap();
+        assert!(partials.read(&job(1), &shard(3, 2)).is_err());
+        let other = Identity::generate().unwrap();
+        let others = Partials::open(folder.path(), &other, (6, 70)).unwrap();
+        others.write(&job(1), &shard(3, 2), share.clone()).unwrap();
+        assert!(partials.read(&job(1), &shard(3, 2)).is_err());
+        // Nor one of another shape.
+        let wider = Partials::open(folder.path(), &identity, (6, 71)).unwrap();
+        partials.write(&job(1), &shard(3, 2), share).unwrap();
+        assert!(wider.read(&job(1), &shard(3, 2)).is_err());
+        partials.remove(&job(1), &shard(3, 2));
+        assert!(partials.read(&job(1), &shard(3, 2)).is_err());
     }
 }

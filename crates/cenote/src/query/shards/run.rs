@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cenote_net::{Budget, Identity, PartyId};
-use cenote_session::{Connections, memory};
+use cenote_session::{Connections, Warning, WarningKind, memory};
 use cenote_shards::{Crew, Ledger, Limits, Outcome, Party, Progress, coordinate, events, topology};
 use cenote_tables::{Table, Values};
 
@@ -47,17 +47,12 @@ struct OneParty {
 impl OneParty {
     /// What its attempts share, and where it records them.
     fn into_work(self) -> Result<(Work, Option<TcpListener>, Listening)> {
-        let rows = self
-            .sharded
-            .in_shards()
-            .protocol(self.sharded.job.protocol())?
-            .kept_rows();
-        let (width, lanes) = self.sharded.cut().kept();
-        let shape = (rows.unwrap_or(0) * width as usize, lanes);
+        let shape = self.sharded.in_shards().shape(self.sharded.job.protocol());
         let work = Work {
             partials: Partials::open(&self.folder.join("kept"), &self.identity, shape)?,
             sharded: self.sharded,
             me: self.me,
+            tables_digest: digest(&self.tables, &self.identity),
             tables: self.tables,
             meeting: self.meeting,
             state: Mutex::new(State::default()),
@@ -76,23 +71,23 @@ impl OneParty {
         let (folder, start) = (self.folder.clone(), self.start);
         let identity = Arc::clone(&self.identity);
         let mut ledger = Ledger::open(&folder.join("attempts"), &job)?;
-        let timeout = self.meeting.timeout;
-        let party = Party {
-            me: self.me,
-            keys: digest(&self.tables),
-            limits: Limits {
-                silence: timeout,
-                listen: self.meeting.connect_timeout,
-                end: 2 * timeout,
-                idle: self.meeting.connect_timeout,
-            },
-        };
         let gates = (
             self.sharded.tallies.shard.and_gates,
             self.sharded.tallies.merge.and_gates,
         );
         let (work, workers, listening) = self.into_work()?;
         let work = Arc::new(work);
+        let (timeout, connect_timeout) = (work.meeting.timeout, work.meeting.connect_timeout);
+        let party = Party {
+            me: work.me,
+            keys: work.tables_digest,
+            limits: Limits {
+                silence: timeout,
+                listen: connect_timeout,
+                end: 2 * timeout,
+                idle: connect_timeout,
+            },
+        };
         let (sender, inbox) = events();
         let stop = sender.clone();
         session.then(move || stop.tell(cenote_shards::Event::Stop));
@@ -113,31 +108,52 @@ impl OneParty {
             progress((whole + under_way).min(total), total);
         };
         let coordinated = coordinate(&party, connections, &mut ledger, &mut *crew, inbox, &mut told);
-        drop(crew);
-        let mut state = work.state();
-        // What this party knows itself says more than what it told its peers.
-        if let Some(failure) = state.failure.take() {
-            return Err(failure);
-        }
-        let done = coordinated.map_err(failure)?;
-        let report = together(std::mem::take(&mut state.reports), &work.sharded, start);
-        let held = state.merged.take().ok_or_else(|| {
-            Error::local(
-                "putting the shards together",
-                std::io::Error::other("the merge was done by another run of this party; run the job again"),
-            )
-        })?;
-        drop(state);
-        tracing::info!(attempts = done.handed_out, "all shards are put together");
-        drop(ledger);
-        // The job is done, and nothing of it is taken again.
-        let _ = std::fs::remove_dir_all(&folder);
-        let (table, mut told) = held.told(&work.sharded.job)?;
-        if let Some(report) = report {
-            told.report = report;
-        }
-        Ok((table, told))
+        work.state().is_done = coordinated.is_ok();
+        drop((crew, ledger));
+        ended(&work, coordinated, &folder, start)
     }
+}
+
+/// What a job has come to at this party.
+fn ended(
+    work: &Work,
+    coordinated: cenote_shards::Result<cenote_shards::Done>,
+    folder: &Path,
+    start: Instant,
+) -> Result<(Option<Table>, Told)> {
+    let mut state = work.state();
+    let report = together(std::mem::take(&mut state.reports), &work.sharded, start);
+    let (merged, known) = (state.merged.take(), state.failure.take());
+    drop(state);
+    let (held, unfinished) = match (merged, coordinated) {
+        // What was learnt is verified, whatever has become of the peers.
+        (Some(held), coordinated) => (held, coordinated.err()),
+        // What this party knows itself says more than what it told its peers.
+        (None, Err(error)) => return Err(known.unwrap_or_else(|| failure(error))),
+        (None, Ok(_)) => {
+            remove(folder);
+            return Err(Error::Service {
+                kind: crate::Kind::Network,
+                what: "an earlier run of this party was cut off when the answer had been opened, and it is gone; run the job again, with all parties".into(),
+            });
+        }
+    };
+    remove(folder);
+    let (table, mut told) = held.told(&work.sharded.job)?;
+    told.report = report.unwrap_or(told.report);
+    if let Some(error) = unfinished {
+        let text = format!("the answer is verified, but not all parties may have theirs: {error}");
+        told.report
+            .warnings
+            .push(Warning::new(WarningKind::NoAgreement, text));
+    }
+    Ok((table, told))
+}
+
+/// Removes what a job has left that is over.
+fn remove(folder: &Path) {
+    // What cannot be removed is sealed, and of no use to any other job.
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// How the coordination of a job failed, in the words of this crate.
@@ -156,10 +172,10 @@ fn failure(error: cenote_shards::Error) -> Error {
     }
 }
 
-/// Commits to what is in the tables of a party.
-fn digest(tables: &[Option<Table>]) -> [u8; 32] {
+/// Commits to what is in the tables of a party, and tells nothing to who has not its key.
+fn digest(tables: &[Option<Table>], identity: &Identity) -> [u8; 32] {
     use sha2::{Digest as _, Sha256};
-    let mut hash = Sha256::new();
+    let mut hash = Sha256::new_with_prefix(*identity.derived("digest of tables in shards"));
     for (at, table) in tables.iter().enumerate() {
         let Some(table) = table else { continue };
         hash.update((at as u64).to_le_bytes());
@@ -197,14 +213,8 @@ fn together(reports: Vec<PartyReport>, sharded: &Sharded, start: Instant) -> Opt
         costs.bytes_received += own.bytes_received;
         costs.messages_sent += own.messages_sent;
         costs.memory_bound_bytes = costs.memory_bound_bytes.max(own.memory_bound_bytes);
-        let errors = [all.description.error_log2, report.description.error_log2];
-        let most = errors[0].max(errors[1]);
-        all.description.error_log2 = most
-            + errors
-                .iter()
-                .map(|error| (error - most).exp2())
-                .sum::<f64>()
-                .log2();
+        let error = &mut all.description.error_log2;
+        *error = error.max(report.description.error_log2);
         let bits = [
             all.description.computational_bits,
             report.description.computational_bits,
@@ -214,6 +224,8 @@ fn together(reports: Vec<PartyReport>, sharded: &Sharded, start: Instant) -> Opt
         all.warnings.extend(report.warnings);
     }
     seconds.add("total", start.elapsed());
+    let in_shards = sharded.in_shards();
+    all.description.error_log2 = in_shards.error_log2(sharded.job.protocol(), all.description.error_log2);
     let costs = &mut all.costs;
     costs.seconds = seconds;
     costs.bits_per_and = None;

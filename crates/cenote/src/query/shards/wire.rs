@@ -12,8 +12,8 @@ const STEP: Step = Step {
     name: "shards of a party",
 };
 
-/// Bytes of a message, at most: three places and a name.
-const MOST: usize = 1 << 14;
+/// Bytes of a message, at most: of a report.
+const MOST: usize = 1 << 18;
 
 /// What a worker says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,8 +28,8 @@ pub(super) enum Said {
     Waits,
     /// It has done so much, of so much.
     Works(u64, u64),
-    /// It is done.
-    Ended(Outcome),
+    /// It is done: how, and what it cost, as JSON, if it came to a good end.
+    Ended(Outcome, Option<String>),
 }
 
 /// Where a worker listens, and the fingerprint of its key there.
@@ -65,8 +65,8 @@ impl TryFrom<Listens> for Place {
 pub(super) enum Told {
     /// Nothing yet: ask again soon.
     Wait,
-    /// The job has this name, and the coin that places rows.
-    Begin(JobName, [u8; 32]),
+    /// The job has this name, and the coin that places rows; the coordinator's tables have this digest.
+    Begin(JobName, [u8; 32], [u8; 32]),
     /// Listen for the peers of this attempt.
     Listen(Attempt),
     /// The peers are here, in the session of this name.
@@ -75,8 +75,10 @@ pub(super) enum Told {
     Go,
     /// The attempt does not count.
     End,
-    /// There is nothing more to do.
+    /// There is nothing more to do: the job is done.
     Over,
+    /// The coordinator goes, and the job is not done.
+    Gone,
     /// The worker is at another job.
     Refused(String),
 }

@@ -87,21 +87,28 @@ impl Worker {
 
     /// Does what the coordinator says until there is nothing more to do. `told` hears of each attempt, and what has become of it.
     pub(super) fn run(mut self, told: &mut dyn FnMut(&Attempt, &Outcome)) -> Result<()> {
-        let mut answer = self.say(&Said::Hello(self.work.sharded.job.digest()))?;
+        let mut answer = self.say(&Said::Hello(self.work.sharded.digest()))?;
         loop {
             match answer {
                 Told::Wait => sleep(SOON),
-                Told::Begin(name, coin) => self.crew.begin(&name, &coin),
+                Told::Begin(name, coin, tables) if tables == self.work.tables_digest => {
+                    self.crew.begin(&name, &coin);
+                }
+                Told::Begin(..) => return Err(other_tables()),
                 Told::Listen(attempt) => {
                     let outcome = self.attempt(&attempt)?;
                     told(&attempt, &outcome);
-                    self.say(&Said::Ended(outcome.clone()))?;
+                    let report = self.work.state().reports.pop();
+                    let report = report.filter(|_| outcome == Outcome::Done);
+                    let report = report.and_then(|report| serde_json::to_string(&report).ok());
+                    self.say(&Said::Ended(outcome.clone(), report))?;
                     if let Outcome::Failed(_) = outcome {
                         let failure = self.work.state().failure.take();
                         return Err(failure.unwrap_or_else(|| Error::Usage("the shard failed".into())));
                     }
                 }
                 Told::Over => return Ok(()),
+                Told::Gone => return Err(gone()),
                 Told::Refused(why) => return Err(Error::Usage(why)),
                 Told::Meet(..) | Told::Go | Told::End => {}
             }
@@ -148,4 +155,18 @@ impl Worker {
             }
         }
     }
+}
+
+/// The coordinator goes before the job is done.
+fn gone() -> Error {
+    Error::Service {
+        kind: crate::Kind::Network,
+        what: "the coordinator has ended, and the job is not done; its own messages say why. Start it again, and this worker".into(),
+    }
+}
+
+/// The worker has read other tables than its coordinator.
+fn other_tables() -> Error {
+    let what = "this worker's tables are not those of its coordinator; give all machines of the party the same files, and do not change them while the job runs";
+    Error::Table(what.into())
 }
