@@ -176,12 +176,14 @@ fn write_join(random: StdRng, write: Write<'_>) -> std::io::Result<String> {
 }
 
 /// The most rows of the second table with one key, in [`join_in_shards`].
-const ROWS_OF_KEY: u32 = 4;
+pub(crate) const ROWS_OF_KEY: u32 = 4;
 
-/// The same join of tables of so many `rows` each, as a job that is cut into `shards`, if it is. It promises what a job in shards needs to be cut well.
-pub(crate) fn join_in_shards(rows: u64, shards: Option<u32>) -> String {
+/// The same join of tables of so many rows, as a job that is cut into `shards`, if it is. It promises what a job in shards needs to be cut well.
+pub(crate) fn join_in_shards(rows: [u64; 2], shards: Option<u32>) -> String {
     let cut = shards.map_or_else(String::new, |shards| format!("shards = {shards}\n"));
-    let join = JOIN.replace("ROWS", &rows.to_string());
+    let join = rows.iter().fold(JOIN.to_owned(), |join, rows| {
+        join.replacen("ROWS", &rows.to_string(), 1)
+    });
     let join = join.replace("unique =", "distinct = { region = 100 }\nunique =");
     format!("{cut}{join}at_most = {{ id = {ROWS_OF_KEY} }}\n")
 }
@@ -192,7 +194,7 @@ pub(crate) fn write_join_in_shards(folder: &Path, rows: u64, shards: u32) -> std
     let tables = join_tables(rows as usize, ROWS_OF_KEY, StdRng::seed_from_u64(1));
     std::fs::write(folder.join("a.csv"), &tables.a)?;
     std::fs::write(folder.join("b.csv"), &tables.b)?;
-    std::fs::write(demo::job_file(folder), join_in_shards(rows, Some(shards)))?;
+    std::fs::write(demo::job_file(folder), join_in_shards([rows; 2], Some(shards)))?;
     Ok(tables)
 }
 

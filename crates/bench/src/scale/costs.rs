@@ -27,7 +27,7 @@ pub struct Costs {
     pub spread: f64,
     /// From the start of a process until it asks for work, without planning and without what grows with the rows of its table.
     pub process_seconds: f64,
-    /// Of reading and placing a row of all tables, at the party that takes longest.
+    /// Processor seconds of reading and placing a row of all tables, at the party that takes longest.
     pub row_seconds: f64,
     /// From the answer to the end of all processes.
     pub end_seconds: f64,
@@ -85,12 +85,12 @@ impl Planned {
 impl Costs {
     /// From jobs of 1 shard and more, as planned and as they ran, and from one of many small shards.
     ///
-    /// The model of sessions is fitted to the first job and the small shards alone, so what it says of the other jobs is a prediction. The start of processes is fitted to all.
+    /// The model of sessions is fitted to the first job and the small shards alone, so what it says of the other jobs is a prediction. The start of processes is the median of all.
     pub(super) fn new(
         jobs: &[Planned],
         ran: Vec<Ran>,
         (small, small_ran): (Planned, Ran),
-        attempt_seconds: f64,
+        (attempt_seconds, row_seconds): (f64, f64),
     ) -> Self {
         let one = jobs[0];
         let of = |shards: u32| ran.iter().filter(move |run| run.shards == shards);
@@ -110,11 +110,10 @@ impl Costs {
             .iter()
             .flat_map(|job| of(job.shards).map(move |run| (job, run)))
             .collect();
-        let with_small = all.iter().copied().chain([(&small, &small_ran)]);
-        let starts: Vec<(f64, f64)> = with_small
-            .map(|(job, run)| (job.rows as f64, run.start_seconds - job.planning_seconds()))
-            .collect();
-        let (process_seconds, row_seconds) = line(&starts);
+        let starts = all
+            .iter()
+            .map(|(job, run)| run.start_seconds - job.planning_seconds() - row_seconds * job.rows as f64);
+        let process_seconds = median(&starts.collect::<Vec<_>>()).max(0.0);
         let ratio = |counted: fn(&Ran) -> u64, planned: fn(&Takes) -> u64| {
             let ratios: Vec<f64> = all
                 .iter()
@@ -250,18 +249,4 @@ fn spread(ran: &[Ran]) -> f64 {
     }
     let squares: f64 = logs.iter().map(|log| log * log).sum();
     (squares / logs.len().max(1) as f64).sqrt()
-}
-
-/// The line through points whose squared distances are least, which neither begins below zero nor falls: its value at zero, and how much it grows.
-fn line(points: &[(f64, f64)]) -> (f64, f64) {
-    let count = points.len().max(1) as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let both: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
-    let wide: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-    let grows = (both / wide.max(1e-12)).max(0.0);
-    match y - grows * x {
-        start if start >= 0.0 => (start, grows),
-        _ => (0.0, (y / x.max(1e-12)).max(0.0)),
-    }
 }

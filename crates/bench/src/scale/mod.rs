@@ -16,14 +16,14 @@ use std::path::Path;
 use std::process::Command;
 
 use cenote::local::Setting;
-use cenote::{Error, Link, Result, Transport};
+use cenote::{Error, Link, Result, Transport, demo};
 use serde::Serialize;
 
 use self::cluster::{Cluster, Outcome, simulate};
 pub use self::costs::{Checked, Costs};
 pub use self::model::Model;
-use self::plans::plan;
 pub use self::plans::{Planned, Takes};
+use self::plans::{plan, row_seconds};
 pub use self::real::Ran;
 use self::real::Runs;
 use crate::usage::Machine;
@@ -166,7 +166,10 @@ pub fn run_scale(
     about("running coordinators");
     let ledgers = tempfile::tempdir_in(folder).map_err(local)?;
     let attempt_seconds = coordinators::attempt_seconds(scale.attempts, ledgers.path())?;
-    let measured = Costs::new(&jobs, ran, (small, small_ran), attempt_seconds);
+    about("reading tables");
+    let largest = jobs[jobs.len() - 1];
+    let row_seconds = row_seconds(&largest, &demo::job_file(&runs.folder_of(&largest)))?;
+    let measured = Costs::new(&jobs, ran, (small, small_ran), (attempt_seconds, row_seconds));
     let checks = jobs.iter().map(|job| measured.check(job)).collect();
     about("simulating");
     let (whole, parts) = (measured.work(&planned), measured.work_with_parts(&planned));

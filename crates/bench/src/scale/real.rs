@@ -1,6 +1,6 @@
 //! Jobs in shards that really run here, all parties on this machine and one shard after another, and what is seen of them from outside.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
@@ -77,11 +77,17 @@ fn children_seconds() -> Option<f64> {
 }
 
 impl Runs<'_> {
+    /// Where a job and its tables are.
+    pub(super) fn folder_of(&self, planned: &Planned) -> PathBuf {
+        self.folder
+            .join(format!("job-{}-{}", planned.shards, planned.rows / 2))
+    }
+
     /// Runs the join of `planned`, of tables of so many rows for each shard, and compares the answer.
     pub(super) fn job(&self, planned: &Planned) -> Result<Ran> {
         let shards = planned.shards;
         let rows = planned.rows / 2;
-        let folder = self.folder.join(format!("job-{shards}-{rows}"));
+        let folder = self.folder_of(planned);
         let tables = write_join_in_shards(&folder, rows, shards)
             .map_err(|error| Error::local("writing tables", error))?;
         let cpu = children_seconds();
@@ -132,7 +138,7 @@ fn ran(shards: u32, seconds: f64, cpu_seconds: Option<f64>, watch: &Watch, repor
         shard_seconds,
         merge_seconds: watch.last - before,
         end_seconds: seconds - watch.last,
-        setup_seconds: report.seconds.of("setup"),
+        setup_seconds: report.seconds.of("set-up"),
         cpu_seconds,
         and_gates: report.and_gates,
         rounds: report.rounds,

@@ -95,7 +95,7 @@ impl ScaleReport {
             ]);
         }
         format!(
-            "{table}\nOne machine for all parties, one shard after another. What sessions take is known from the job of one shard and one of many small shards; the start of processes from all.\n"
+            "{table}\nOne machine for all parties, one shard after another. What sessions take is known from the job of one shard and one of many small shards; the start of processes is the median of all.\n"
         )
     }
 
@@ -133,9 +133,15 @@ impl ScaleReport {
             || "no limit for all of them".into(),
             |gbit| format!("{gbit} Gbit/s for all of them"),
         );
+        let today = match self.planned.is_accepted {
+            true => "",
+            false => {
+                " Today's planner refuses a job of so many rows, although no session would sort them all."
+            }
+        };
         format!(
             "{table}\nSimulated (seed {}): {} shards, {} rows of both tables, {} to send at each party. {} core{} a machine with a worker each, at most {} workers a party; between machines of different parties \
-             {}, {site}.\nA worker reads all rows of its party. \"s with parts\" is the time if it were handed those of its shards alone.\n",
+             {}, {site}.\nA worker reads all rows of its party. \"s with parts\" is the time if it were handed those of its shards alone.{today}\n",
             self.seed,
             grouped(self.shards.into()),
             grouped(self.planned.rows),
