@@ -121,13 +121,20 @@ impl Costs {
                 .collect();
             median(&ratios)
         };
+        // As long as a shard of the job of most of them takes here, by the first job.
+        let like = |job: &Planned| model.seconds(&job.shard) / model.seconds(&one.shard).max(1e-12);
+        let core_share = jobs.last().and_then(|job| {
+            let share = core_seconds(jobs, &ran)? / (shard_seconds * like(job));
+            Some(share).filter(|share| share.is_finite() && *share > 0.0)
+        });
+        let core_share = core_share.unwrap_or(1.0);
         Costs {
             shard: one.shard,
             merge: one.merge,
             shard_seconds,
             merge_seconds,
             setup_seconds: middle(&ran, |run| run.setup_seconds / f64::from(run.shards + 1)),
-            core_share: core_share(jobs, &ran).unwrap_or(1.0),
+            core_share,
             spread: spread(&ran),
             process_seconds,
             row_seconds,
@@ -222,20 +229,16 @@ impl Costs {
     }
 }
 
-/// The seconds of one core that a party uses in each second of a shard here: from what the processors did for the job of most shards beyond that of fewest.
-fn core_share(jobs: &[Planned], ran: &[Ran]) -> Option<f64> {
+/// What one party computes for a shard, in seconds of one core: from what the processors did for the job of most shards beyond that of fewest.
+fn core_seconds(jobs: &[Planned], ran: &[Ran]) -> Option<f64> {
     let (few, many) = (jobs.first()?, jobs.last()?);
     let cpu = |job: &Planned| -> Option<f64> {
         let runs = ran.iter().filter(|run| run.shards == job.shards);
         let cpu = runs.map(|run| run.cpu_seconds).collect::<Option<Vec<_>>>()?;
         Some(median(&cpu))
     };
-    let shards = f64::from(many.shards - few.shards);
-    let of_party = (cpu(many)? - cpu(few)?) / shards / f64::from(cenote::PARTIES);
-    let here = ran.iter().filter(|run| run.shards == many.shards);
-    let here = here.flat_map(|run| run.shard_seconds.iter().copied());
-    let here = median(&here.collect::<Vec<_>>());
-    Some(of_party / here).filter(|share| share.is_finite() && *share > 0.0)
+    let more = f64::from(many.shards - few.shards);
+    Some((cpu(many)? - cpu(few)?) / more / f64::from(cenote::PARTIES))
 }
 
 /// The standard deviation of the logarithms of times of shards that are equal: of jobs with as many shards.
