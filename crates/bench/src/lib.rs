@@ -9,6 +9,7 @@
 //! | [`pools`] | what is run over pools of some size |
 //! | [`apps`] | programs over secret values on every engine, beside the figures of POOL's paper |
 //! | [`queries`], [`tpch`] | queries over made-up tables, and those of TPC-H beside what SQLite says |
+//! | [`scale`] | jobs in shards on parties of many machines: measured here, and simulated |
 //! | [`plan`] | what a plan says beside what is measured |
 //! | [`soak`] | an endless stream of computations, all outputs of which are compared |
 //! | [`kill`] | the same, while parties are killed and begin again with what they have on disk |
@@ -36,6 +37,7 @@ pub mod plot;
 pub mod pools;
 pub mod queries;
 mod sample;
+pub mod scale;
 pub mod simulate;
 pub mod soak;
 pub mod three;

@@ -1,5 +1,6 @@
 //! Queries over made-up tables, from reading files to the answer.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -126,21 +127,75 @@ fn write_q1(rows: usize, mut random: StdRng, write: Write<'_>) -> std::io::Resul
     Ok("A".into())
 }
 
-fn write_join(mut random: StdRng, write: Write<'_>) -> std::io::Result<String> {
+/// The tables of the join.
+pub(crate) struct JoinTables {
+    /// Their files.
+    a: String,
+    b: String,
+    /// Of each region that the answer has: the cents, and how many payments.
+    pub(crate) regions: BTreeMap<u32, (u64, u64)>,
+}
+
+/// Tables of so many rows each. No key has more than `at_most` rows of the second one.
+fn join_tables(rows: usize, at_most: u32, mut random: StdRng) -> JoinTables {
     let (mut a, mut b) = ("id,region,score\n".to_owned(), "id,amount\n".to_owned());
-    for row in 0..JOINED {
+    let (mut owners, mut payments, mut times) = (Vec::new(), Vec::new(), vec![0; rows]);
+    for row in 0..rows {
         let (region, score) = (random.random_range(0..100u32), random.random_range(0..1000u32));
         let _ = writeln!(a, "{},{region},{score}", row * 15_013 + 11);
-        let (other, cents) = (
-            random.random_range(0..JOINED),
-            random.random_range(0..1_000_000u32),
-        );
+        owners.push((region, score));
+        let other = loop {
+            let other = random.random_range(0..rows);
+            if times[other] < at_most {
+                break other;
+            }
+        };
+        times[other] += 1;
+        let cents = random.random_range(0..1_000_000u32);
         let _ = writeln!(b, "{},{}.{:02}", other * 15_013 + 11, cents / 100, cents % 100);
+        payments.push((other, cents));
     }
-    write("a.csv", &a)?;
-    write("b.csv", &b)?;
-    write("job.toml", JOIN)?;
+    let mut regions = BTreeMap::new();
+    for (other, cents) in payments {
+        let (region, score) = owners[other];
+        if score > 500 && cents > 1000 {
+            let (total, count) = regions.entry(region).or_insert((0, 0));
+            *total += u64::from(cents);
+            *count += 1;
+        }
+    }
+    JoinTables { a, b, regions }
+}
+
+fn write_join(random: StdRng, write: Write<'_>) -> std::io::Result<String> {
+    let tables = join_tables(JOINED, u32::MAX, random);
+    write("a.csv", &tables.a)?;
+    write("b.csv", &tables.b)?;
+    write("job.toml", &JOIN.replace("ROWS", &JOINED.to_string()))?;
     Ok("0".into())
+}
+
+/// The most rows of the second table with one key, in [`join_in_shards`].
+pub(crate) const ROWS_OF_KEY: u32 = 4;
+
+/// The same join of tables of so many rows, as a job that is cut into `shards`, if it is. It promises what a job in shards needs to be cut well.
+pub(crate) fn join_in_shards(rows: [u64; 2], shards: Option<u32>) -> String {
+    let cut = shards.map_or_else(String::new, |shards| format!("shards = {shards}\n"));
+    let join = rows.iter().fold(JOIN.to_owned(), |join, rows| {
+        join.replacen("ROWS", &rows.to_string(), 1)
+    });
+    let join = join.replace("unique =", "distinct = { region = 100 }\nunique =");
+    format!("{cut}{join}at_most = {{ id = {ROWS_OF_KEY} }}\n")
+}
+
+/// Writes the job and its tables into a folder.
+pub(crate) fn write_join_in_shards(folder: &Path, rows: u64, shards: u32) -> std::io::Result<JoinTables> {
+    std::fs::create_dir_all(folder)?;
+    let tables = join_tables(rows as usize, ROWS_OF_KEY, StdRng::seed_from_u64(1));
+    std::fs::write(folder.join("a.csv"), &tables.a)?;
+    std::fs::write(folder.join("b.csv"), &tables.b)?;
+    std::fs::write(demo::job_file(folder), join_in_shards([rows; 2], Some(shards)))?;
+    Ok(tables)
 }
 
 const Q6: &str = r#"protocol = "three"
@@ -200,14 +255,14 @@ name = "a"
 party = 0
 file = "a.csv"
 columns = { id = "u64 not null", region = "u16 not null", score = "u16 not null" }
-max_rows = 65_536
+max_rows = ROWS
 unique = ["id"]
 [[table]]
 name = "b"
 party = 1
 file = "b.csv"
 columns = { id = "u64 not null", amount = "decimal(10,2) not null" }
-max_rows = 65_536
+max_rows = ROWS
 "#;
 
 /// A query and what it took.

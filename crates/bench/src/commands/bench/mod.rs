@@ -2,6 +2,7 @@
 
 mod apps;
 mod place;
+mod scale;
 mod service;
 mod three;
 mod three_args;
@@ -13,6 +14,7 @@ use cenote::Result;
 use clap::Subcommand;
 
 use self::apps::{BenchApps, BenchPlan, BenchQueries};
+use self::scale::BenchScale;
 use self::service::BenchService;
 use self::three_args::{BenchRing, BenchThree, Which};
 use self::tpch::BenchTpch;
@@ -45,6 +47,8 @@ pub(crate) enum Bench {
     Queries(BenchQueries),
     /// The queries of TPC-H, three parties on this machine, each answer compared with SQLite's
     Tpch(BenchTpch),
+    /// Jobs in shards: measured on this machine, and simulated for parties of 1 to 1,000 machines
+    Scale(Box<BenchScale>),
     /// Services of all parties on this machine: the time of a job, and jobs a second
     Service(Box<BenchService>),
 }
@@ -71,6 +75,7 @@ impl Command for Bench {
             Bench::Plan(options) => apps::plan(options, verbose),
             Bench::Queries(options) => apps::queries(options, verbose),
             Bench::Tpch(options) => tpch::run(options, verbose),
+            Bench::Scale(options) => scale::run(options, verbose),
             Bench::Service(options) => service::run(options, verbose),
         }
     }
@@ -95,6 +100,7 @@ impl Command for Bench {
             Bench::Plan(options) => options.form.json,
             Bench::Queries(options) => options.form.json,
             Bench::Tpch(options) => options.form.json,
+            Bench::Scale(options) => options.form.json,
             Bench::Service(options) => options.form.json,
         }
     }
