@@ -109,6 +109,11 @@ fn a_report_has_measurements_their_check_and_the_simulation() {
         assert!(number(&row["seconds"]) > number(&row["merge_seconds"]));
         assert!(number(&row["rows_per_second"]) > 0.0 && number(&row["seconds_with_parts"]) > 0.0);
     }
+    drawn(&plot);
+}
+
+/// The plot has the rates and both bounds.
+fn drawn(plot: &Path) {
     let svg = std::fs::read_to_string(plot).unwrap();
     assert!(svg.starts_with("<svg"));
     for name in [
@@ -152,7 +157,6 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         (&["--site-gbit", "fast"], "Gbit/s above 0"),
         (&["--link", "fast"], "none, lan, wan"),
         (&["--cores", "0"], "1..=1024"),
-        (&["--transport", "memory"], "tls or tcp"),
     ] {
         let output = scale(folder.path(), more);
         assert_eq!(output.status.code(), Some(2), "{more:?}");
