@@ -26,7 +26,16 @@ pub(crate) fn keep(_verified: AllVerified, wires: &ThreeWires) -> Result<BitMatr
 }
 
 /// The wires of a share that was kept, which the holders of each component compare.
+///
+/// # Errors
+/// [`Error::BadInput`] if the share is of another number of wires.
 pub(crate) fn take(wires: usize, share: &BitMatrix, ring: &mut Ring) -> Result<ThreeWires> {
+    if share.rows() != 2 * wires {
+        let rows = share.rows();
+        return Err(Error::BadInput(format!(
+            "a share of {wires} wires has two rows for each, not {rows} in all"
+        )));
+    }
     let mut taken = ThreeWires::zeros(wires, share.lanes())?;
     let words = taken.components[0].len();
     for (component, words) in taken
