@@ -152,7 +152,6 @@ fn what_makes_no_sense_is_refused_before_anything_runs() {
         (&["--site-gbit", "fast"], "Gbit/s above 0"),
         (&["--link", "fast"], "none, lan, wan"),
         (&["--cores", "0"], "1..=1024"),
-        (&["--transport", "memory"], "tls or tcp"),
     ] {
         let output = scale(folder.path(), more);
         assert_eq!(output.status.code(), Some(2), "{more:?}");
