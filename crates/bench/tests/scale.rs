@@ -34,6 +34,24 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("a number, not {value}"))
 }
 
+/// Each job that ran is made of its pieces.
+fn check_runs(runs: &[Value]) {
+    let shards: Vec<u64> = runs.iter().filter_map(|run| run["shards"].as_u64()).collect();
+    assert_eq!(shards, [3, 1, 2, 4]);
+    for run in runs {
+        let pieces = run["shard_seconds"].as_array().unwrap();
+        assert_eq!(pieces.len() as u64, run["shards"].as_u64().unwrap());
+        let sum: f64 = pieces.iter().map(number).sum();
+        let rest = ["start_seconds", "merge_seconds", "end_seconds"].map(|part| number(&run[part]));
+        let all = sum + rest.iter().sum::<f64>();
+        assert!((all / number(&run["seconds"]) - 1.0).abs() < 1e-6, "{run}");
+        assert!(
+            number(&run["and_gates"]) > 1000.0 && number(&run["bytes_sent"]) > 1000.0,
+            "{run}"
+        );
+    }
+}
+
 #[test]
 fn a_report_has_measurements_their_check_and_the_simulation() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,22 +92,7 @@ fn a_report_has_measurements_their_check_and_the_simulation() {
     ] {
         assert!(number(&measured[positive]) > 0.0, "{positive}: {measured}");
     }
-    let runs = measured["runs"].as_array().unwrap();
-    let shards: Vec<u64> = runs.iter().filter_map(|run| run["shards"].as_u64()).collect();
-    assert_eq!(shards, [3, 1, 2, 4]);
-    for run in runs {
-        let pieces = run["shard_seconds"].as_array().unwrap();
-        assert_eq!(pieces.len() as u64, run["shards"].as_u64().unwrap());
-        let sum: f64 = pieces.iter().map(number).sum();
-        let rest = ["start_seconds", "merge_seconds", "end_seconds"].map(|part| number(&run[part]));
-        let all = sum + rest.iter().sum::<f64>();
-        assert!((all / number(&run["seconds"]) - 1.0).abs() < 1e-6, "{run}");
-        // The plan is what is computed.
-        assert!(
-            number(&run["and_gates"]) > 1000.0 && number(&run["bytes_sent"]) > 1000.0,
-            "{run}"
-        );
-    }
+    check_runs(measured["runs"].as_array().unwrap());
     let checks = report["checks"].as_array().unwrap();
     assert_eq!(checks.len(), 3);
     for check in checks {
