@@ -208,7 +208,8 @@ fn what_meets_by_different_keys_is_not_cut() {
 /// The placings of all ways in which a query is cut.
 fn ways(world: &World, sql: &str) -> Vec<Vec<Placing>> {
     let query = world.plan(sql).expect("it is planned");
-    let cuts = query.ways_to_cut(shards(3), 40).expect("it is tried");
+    // Where no way can be planned, there is none.
+    let cuts = query.ways_to_cut(shards(3), 40).unwrap_or_default();
     let placings = |cut: &Cut| cut.tables().iter().map(|table| table.placing).collect();
     cuts.iter().map(placings).collect()
 }
