@@ -3,22 +3,10 @@
 //! **Where shares of the protocol outlive a session** ([`Protocol::KEPT_ROWS`](cenote_protocol::Protocol::KEPT_ROWS)) each party keeps its own, and a later
 //! session goes on with them: [`Engine::keep`](cenote_session::Engine::keep) and [`Engine::take`](cenote_session::Engine::take).
 //!
-//! **With other protocols, of two parties,** the circuit of the job sees to it, so that none of them knows of it. Party 0 holds a random mask `s₀` of a
-//! kept value `y`, party 1 `s₁ = y ⊕ s₀`. Each of them, `i`, has besides, all of it fresh for every value and instance:
-//! - a key `kᵢ` and a pad `pᵢ`, with which it recognises the other's share: the other has the tag `MAC(kᵢ, pᵢ; s₁₋ᵢ)`;
-//! - a key `oᵢ` and a pad `qᵢ`, with which it recognises the other's key: the other has the tag `MAC(oᵢ, qᵢ; k₁₋ᵢ)`.
-//!
-//! `MAC(k, p; m) = p ⊕ Σ mⱼ·k^(j+1)` over GF(2^64), for a message of blocks `mⱼ` (a polynomial hash with a one-time pad: Wegman and Carter 1981).
-//!
-//! A circuit that keeps `y` has the mask, the keys and the pads as inputs of theirs, and opens to each party its share (party 0 knows its own) and its
-//! two tags. A circuit that takes `y` has all that as inputs again, checks the four tags, and computes on `s₀ ⊕ s₁`. What it opens of this is one bit
-//! of each instance to both, whether all tags of all values are right; where one is not, every output that is opened is zero.
-//!
-//! Why keys have tags, and why one bit tells of all: who could put in another key than it has could guess the other's share, and see from the tag of
-//! that share whether the guess was right. With a tag on the key the bit is 0 whatever the share is, but with the probability that
-//! [`cenote_params::keeping::error`] gives for a job, in which all ways to deviate are counted. A pad needs no tag: with another one the bit is always
-//! 0. Nor does a key of keys: with another one the bit tells of a guess at the other's key, which is uniform, as shares are not to who knows
-//! something of the value. When nobody deviates a job reveals nothing of all this, so that a value may be taken by any number of jobs.
+//! **With other protocols, of two parties,** the circuit of the job sees to it, so that none of them knows of it: a value is masked, and each party holds tags of the
+//! other's share and key, as [`cenote_program::kept`] says of the rows of programs. A circuit that takes a value opens of all that one bit of each instance to both, whether all tags
+//! of all values are right; where one is not, every output that is opened is zero. When nobody deviates a job reveals nothing of all this, so that a value may be taken by any
+//! number of jobs.
 
 mod circuit;
 mod share;
@@ -26,10 +14,10 @@ mod share;
 use cenote_circuit::library::GF64_BITS;
 use cenote_net::PartyId;
 use cenote_params::keeping::error;
-use cenote_primitives::{BitMatrix, Entropy, as_bytes_mut};
+use cenote_primitives::BitMatrix;
 pub use cenote_program::KEPT_VALUE;
-use cenote_program::KEPT_VALUES;
-use cenote_session::{Error as EngineError, Parties, room};
+use cenote_program::kept::{self, KEPT_VALUES, put_together, rows_in_parts};
+use cenote_session::{Error as EngineError, Parties};
 use zeroize::Zeroize;
 
 use crate::{Error, Result};
@@ -133,7 +121,7 @@ impl Keeping {
     fn rows_of(&self, width: u32) -> usize {
         match self.rows {
             Some(rows) => rows * width as usize,
-            None => width as usize + SECRETS + TAGS,
+            None => rows_in_parts(width),
         }
     }
 
@@ -202,12 +190,10 @@ impl Keeping {
             inputs.extend(pair);
         };
         given.for_each(&mut put);
-        let (mut fresh, mut entropy) = (Vec::new(), Entropy::os());
+        let mut fresh = Vec::new();
         for keep in &self.keeps {
             let mask = if place == 0 { keep.width as usize } else { 0 };
-            let mut bits = room::bits("kept values", mask + SECRETS, lanes).map_err(Error::from)?;
-            entropy.fill(as_bytes_mut(bits.words_mut()));
-            bits.mask_padding();
+            let bits = kept::fresh(mask + SECRETS, lanes)?;
             put(bits.clone());
             fresh.push(Share(bits));
         }
@@ -261,26 +247,8 @@ impl Keeping {
         let mut shares = Vec::new();
         for ((keep, fresh), outputs) in self.keeps.iter().zip(&fresh.0).zip(held.chunks_exact(2)) {
             let learnt = outputs[place].as_ref().ok_or_else(foreign)?;
-            let width = keep.width as usize;
-            let (mask, share) = if place == 0 { (width, 0) } else { (0, width) };
-            if fresh.0.rows() != mask + SECRETS || learnt.rows() != share + TAGS {
-                return Err(foreign());
-            }
-            let whole = room::bits("kept values", width + SECRETS + TAGS, learnt.lanes());
-            let mut whole = Share(whole.map_err(Error::from)?);
-            let parts = [
-                (&fresh.0, 0..mask),
-                (learnt, 0..share),
-                (&fresh.0, mask..mask + SECRETS),
-                (learnt, share..share + TAGS),
-            ];
-            let rows = parts
-                .into_iter()
-                .flat_map(|(bits, rows)| rows.map(|row| bits.row(row)));
-            for (to, row) in rows.enumerate() {
-                whole.0.row_mut(to).copy_from_slice(row);
-            }
-            shares.push(whole);
+            let whole = put_together(keep.width as usize, &fresh.0, learnt)?;
+            shares.push(Share(whole.ok_or_else(foreign)?));
         }
         Ok(shares)
     }

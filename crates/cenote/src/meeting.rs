@@ -39,6 +39,11 @@ pub fn resolve(address: &str) -> std::io::Result<SocketAddr> {
         .ok_or_else(|| std::io::Error::other("the name has no address"))
 }
 
+/// The address that a party listens at.
+pub(crate) fn listen_address(address: &str) -> Result<SocketAddr> {
+    resolve(address).map_err(|error| Error::Usage(format!("listen address {address}: {error}")))
+}
+
 /// Whether an address is of this machine alone.
 pub fn is_near(address: &str) -> bool {
     let host = match address.rsplit_once(':') {
@@ -69,9 +74,7 @@ pub(crate) fn meet_with(
 ) -> Result<Connections> {
     let fingerprint = identity.fingerprint();
     let listen = match &config.listen {
-        Some(address) => {
-            resolve(address).map_err(|error| Error::Usage(format!("listen address {address}: {error}")))?
-        }
+        Some(address) => listen_address(address)?,
         // The highest-numbered party is dialled by nobody.
         None => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
     };

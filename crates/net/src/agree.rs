@@ -1,5 +1,6 @@
 //! The handshake above a connection: before they start, peers compare what they are about to do.
 
+use crate::sized::{recv_sized, send_sized};
 use crate::step::AGREE;
 use crate::{Channel, Error, PartyId, Result};
 
@@ -26,24 +27,13 @@ const SHOWN: usize = 80;
 pub fn agree(channel: &mut dyn Channel, fields: &[(String, String)]) -> Result<()> {
     let peer = channel.peer();
     let ours = encode(fields)?;
-    channel.send(AGREE, &(ours.len() as u32).to_le_bytes())?;
-    channel.send(AGREE, &ours)?;
-    channel.flush()?;
-
-    let violation = |what: &str| Error::Violation {
+    send_sized(channel, [AGREE; 2], &ours)?;
+    let bytes = recv_sized(channel, [AGREE; 2], MAX_BYTES)?;
+    let theirs = decode(&bytes).ok_or_else(|| Error::Violation {
         peer,
         step: AGREE,
-        what: what.into(),
-    };
-    let mut length = [0; 4];
-    channel.recv(AGREE, &mut length)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > MAX_BYTES {
-        return Err(violation("more fields than allowed"));
-    }
-    let mut bytes = vec![0; length];
-    channel.recv(AGREE, &mut bytes)?;
-    let theirs = decode(&bytes).ok_or_else(|| violation("malformed fields"))?;
+        what: "malformed fields".into(),
+    })?;
     compare(peer, fields, &theirs)
 }
 

@@ -4,15 +4,15 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::deadline::Deadline;
-use crate::dial::{Attempt, handshake_options, reach};
+use crate::dial::{Attempt, reach};
 use crate::step::CONNECT;
 use crate::tls::HandshakeFault;
-use crate::{Channel, ChannelOptions, Error, Fault, Framed, Identity, PartyId, Result, TlsLink};
+use crate::{Channel, ChannelOptions, Error, Fingerprint, Framed, Identity, PartyId, Result, TlsLink};
 
 /// Connects to the process of `me`, this party, at `address` (`host:port`), once. It must show the key of `identity`, which is this process's too.
 ///
 /// # Errors
-/// [`Error::Timeout`] or [`Error::PeerLost`] if nobody answers within `limit`; [`Error::Identity`] if who answers shows another key.
+/// [`Error::PeerLost`] if nobody answers within `limit`; [`Error::Identity`] if who answers shows another key.
 pub fn dial_own(
     me: PartyId,
     identity: &Identity,
@@ -21,19 +21,10 @@ pub fn dial_own(
     limit: Duration,
 ) -> Result<Box<dyn Channel>> {
     let deadline = Deadline::new(limit);
-    let lost = |reason: String| Error::PeerLost {
-        peer: me,
-        step: CONNECT,
-        reason: format!("{address}: {reason}"),
-    };
-    let stream = reach(address, deadline).map_err(lost)?;
+    let stream = reach(address, deadline).map_err(|reason| lost(me, format!("{address}: {reason}")))?;
     let key = identity.fingerprint();
     let link = TlsLink::dial(stream, options.queue_bytes, identity, (me, key), deadline);
-    let link = link.map_err(|fault| match Attempt::of(fault, me, key) {
-        Attempt::Fatal(error) => error,
-        Attempt::Again(reason) => lost(reason),
-    })?;
-    Ok(Box::new(Framed::new(me, link, options.clone())))
+    channel(me, key, link, options)
 }
 
 /// The channel over a connection that a process of `me`, this party, has made: it must show the key of `identity` within `limit`.
@@ -47,35 +38,31 @@ pub fn accept_own(
     options: &ChannelOptions,
     limit: Duration,
 ) -> Result<Box<dyn Channel>> {
-    let deadline = Deadline::new(limit);
-    let queue = handshake_options(options, limit).queue_bytes;
-    let key = identity.fingerprint();
-    let accepted = TlsLink::accept(stream, queue, identity, vec![(me, key)], deadline);
-    let (link, _) = accepted.map_err(|fault| match fault {
-        HandshakeFault::Identity(got) => Error::Identity {
-            peer: me,
-            expected: key.to_string(),
-            got: got.to_string(),
-        },
-        HandshakeFault::Timeout => Error::Timeout {
-            peer: me,
-            step: CONNECT,
-            waited: deadline.waited(),
-        },
-        HandshakeFault::Fault(Fault::Lost(what) | Fault::Violation(what))
-        | HandshakeFault::Protocol(what) => Error::PeerLost {
-            peer: me,
-            step: CONNECT,
-            reason: what,
-        },
-        HandshakeFault::Fault(Fault::Closed) => Error::Closed { peer: me },
-        HandshakeFault::Refused => Error::PeerLost {
-            peer: me,
-            step: CONNECT,
-            reason: "it refused this party's own key".into(),
-        },
+    let (deadline, key) = (Deadline::new(limit), identity.fingerprint());
+    let accepted = TlsLink::accept(stream, options.queue_bytes, identity, vec![(me, key)], deadline);
+    channel(me, key, accepted.map(|(link, _)| link), options)
+}
+
+/// The channel of a handshake in which a process of `me` must have shown `key`.
+fn channel(
+    me: PartyId,
+    key: Fingerprint,
+    link: std::result::Result<TlsLink, HandshakeFault>,
+    options: &ChannelOptions,
+) -> Result<Box<dyn Channel>> {
+    let link = link.map_err(|fault| match Attempt::of(fault, me, key) {
+        Attempt::Fatal(error) => error,
+        Attempt::Again(reason) => lost(me, reason),
     })?;
     Ok(Box::new(Framed::new(me, link, options.clone())))
+}
+
+fn lost(me: PartyId, reason: String) -> Error {
+    Error::PeerLost {
+        peer: me,
+        step: CONNECT,
+        reason,
+    }
 }
 
 #[cfg(test)]

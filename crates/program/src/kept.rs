@@ -14,7 +14,7 @@
 use cenote_circuit::library::{GF64_PRODUCT, polynomial_mac};
 use cenote_net::{PartyId, Step};
 use cenote_primitives::{BitMatrix, Entropy, as_bytes_mut};
-use cenote_session::{Check, Error as EngineError, Parties};
+use cenote_session::{Check, Error as EngineError, Parties, room};
 use zeroize::Zeroize;
 
 use crate::bits::Bits;
@@ -47,6 +47,47 @@ const TAGS: usize = 2;
 /// Rows of a party's share of `width` bits that a protocol of two parties keeps whose own shares end with their session.
 pub fn rows_in_parts(width: u32) -> usize {
     width as usize + (SECRETS + TAGS) * BLOCK as usize
+}
+
+/// What a party has of a kept value of `width` bits, of what it has `chosen` (party 0 its mask, and both their secrets) and what it has `learnt` (party 1 its share, and
+/// both their tags): the share, the secrets and the tags. Nothing if these have other shapes.
+///
+/// # Errors
+/// A refusal of memory.
+pub fn put_together(width: usize, chosen: &BitMatrix, learnt: &BitMatrix) -> Result<Option<BitMatrix>> {
+    let (secrets, tags) = (SECRETS * BLOCK as usize, TAGS * BLOCK as usize);
+    let own = |bits: &BitMatrix, others: usize| bits.rows().checked_sub(others);
+    let (Some(mask), Some(share)) = (own(chosen, secrets), own(learnt, tags)) else {
+        return Ok(None);
+    };
+    if mask + share != width || mask.min(share) > 0 || chosen.lanes() != learnt.lanes() {
+        return Ok(None);
+    }
+    let mut whole = room::bits("kept values", width + secrets + tags, learnt.lanes())?;
+    let parts = [
+        (chosen, 0..mask),
+        (learnt, 0..share),
+        (chosen, mask..mask + secrets),
+        (learnt, share..share + tags),
+    ];
+    let rows = parts
+        .into_iter()
+        .flat_map(|(bits, rows)| rows.map(|row| bits.row(row)));
+    for (to, row) in rows.enumerate() {
+        whole.row_mut(to).copy_from_slice(row);
+    }
+    Ok(Some(whole))
+}
+
+/// Fresh random bits for a value that is kept.
+///
+/// # Errors
+/// A refusal of memory.
+pub fn fresh(rows: usize, lanes: usize) -> Result<BitMatrix> {
+    let mut bits = room::bits("kept values", rows, lanes)?;
+    Entropy::os().fill(as_bytes_mut(bits.words_mut()));
+    bits.mask_padding();
+    Ok(bits)
 }
 
 /// The tag of a message.
@@ -148,7 +189,7 @@ impl Session {
         };
         let chosen = match self.foresees() {
             true => None,
-            false => Some(random(widths(me.0).iter().sum::<u32>() as usize, lanes)),
+            false => Some(fresh(widths(me.0).iter().sum::<u32>() as usize, lanes)?),
         };
         let [mut first, mut second] = [0, 1].map(|party| {
             let own = chosen.as_ref().filter(|_| me.0 == party);
@@ -165,26 +206,13 @@ impl Session {
             self.reveal_bits(&to_first, Parties::one(PartyId(0)))?,
             self.reveal_bits(&second_learns, Parties::one(PartyId(1)))?,
         ];
-        let (Some(mut chosen), Some(learnt)) = (chosen, learnt.into_iter().flatten().next()) else {
+        let (Some(mut chosen), Some(mut learnt)) = (chosen, learnt.into_iter().flatten().next()) else {
             return Ok(BitMatrix::zeros(0, 0));
         };
-        // The share, the secrets and the tags, wherever each of them comes from.
-        let (from, share) = match me.0 {
-            0 => (&chosen, 0..width as usize),
-            _ => (&learnt, 0..width as usize),
-        };
-        let of_chosen = chosen.rows() - SECRETS * BLOCK as usize..chosen.rows();
-        let of_learnt = learnt.rows() - TAGS * BLOCK as usize..learnt.rows();
-        let parts = [(from, share), (&chosen, of_chosen), (&learnt, of_learnt)];
-        let mut whole = BitMatrix::zeros(rows_in_parts(width), lanes);
-        let rows = parts
-            .into_iter()
-            .flat_map(|(bits, rows)| rows.map(|row| bits.row(row)));
-        for (to, row) in rows.enumerate() {
-            whole.row_mut(to).copy_from_slice(row);
-        }
+        let whole = put_together(width as usize, &chosen, &learnt)?;
         chosen.words_mut().zeroize();
-        Ok(whole)
+        learnt.words_mut().zeroize();
+        Ok(whole.expect("they have the shapes that were asked for"))
     }
 
     /// What `party` has of rows, of which `share` is this party's.
@@ -199,12 +227,4 @@ impl Session {
             tags: next(&mut bits),
         }
     }
-}
-
-/// Random rows.
-fn random(rows: usize, lanes: usize) -> BitMatrix {
-    let mut bits = BitMatrix::zeros(rows, lanes);
-    Entropy::os().fill(as_bytes_mut(bits.words_mut()));
-    bits.mask_padding();
-    bits
 }

@@ -16,7 +16,6 @@ use crate::plan::physical::{Ordered, Physical};
 use crate::relation::{Info, Relation};
 use crate::resolve::resolve;
 use crate::schema::{Count, Schema};
-use crate::secret::shards::Kept;
 use crate::secret::upload::given;
 use crate::segment::Segments;
 use crate::work::Work;
@@ -34,8 +33,6 @@ pub struct Query {
     is_ordered: bool,
     segments: Segments,
     is_shard: bool,
-    /// What shards have kept that it takes, if it is a merge.
-    merges: Option<Kept>,
 }
 
 /// What a party gives for a query: made of its own rows before anybody is met.
@@ -118,7 +115,6 @@ impl Query {
             is_ordered: false,
             segments: Segments::default(),
             is_shard: false,
-            merges: None,
         }
     }
 
@@ -137,7 +133,7 @@ impl Query {
     }
 
     /// The same answer, computed of what shards have kept, as `relation` has it.
-    pub(crate) fn merging(&self, relation: Relation, merges: Kept) -> Result<Self> {
+    pub(crate) fn merging(&self, relation: Relation) -> Result<Self> {
         let (schema, work) = (self.schema.clone(), Work::default());
         let physical = Planner {
             schema: &schema,
@@ -149,13 +145,8 @@ impl Query {
             order: self.order.clone(),
             is_ordered: self.is_ordered,
             segments: self.segments,
-            merges: Some(merges),
             ..Query::planned(schema, relation, physical)
         })
-    }
-
-    pub(crate) fn merges(&self) -> Option<&Kept> {
-        self.merges.as_ref()
     }
 
     /// Whether it keeps what it computes, for a merge.

@@ -8,7 +8,7 @@ use cenote_tables::Table;
 use crate::error::{Error, Result};
 use crate::query::{OwnInput, Query};
 use crate::schema::Count;
-use crate::secret::shards::to_keep;
+use crate::secret::shards::{taken, to_keep};
 use crate::secret::{Executor, Rows};
 
 impl Query {
@@ -83,11 +83,10 @@ impl Query {
     }
 
     fn executor<'a>(&self, session: &'a Session, given: OwnInput) -> Result<Executor<'a>> {
-        let kept = self.merges().map(|kept| kept.taken(session, given.kept));
         Ok(Executor {
             session,
             given: given.given,
-            kept: kept.transpose()?,
+            kept: taken(session, self.physical(), given.kept)?,
             segments: self.segments(),
             failures: Vec::new(),
             begun: 0,

@@ -2,7 +2,7 @@
 //!
 //! A word is sent as its length and its bytes. Both are bounded before anything is allocated.
 
-use cenote_net::{Channel, Fingerprint, PartyId};
+use cenote_net::{Channel, Fingerprint, PartyId, recv_sized, send_sized};
 use cenote_session::{Error, MESSAGE_FORM, Result};
 use serde::{Deserialize, Serialize};
 
@@ -92,9 +92,7 @@ pub(crate) fn digits(fingerprint: &Fingerprint) -> [u8; 32] {
 
 /// Sends the bytes of a word.
 pub(crate) fn send(channel: &mut dyn Channel, bytes: &[u8]) -> Result<()> {
-    channel.send(LENGTH, &(bytes.len() as u32).to_le_bytes())?;
-    channel.send(WORD, bytes)?;
-    Ok(channel.flush()?)
+    Ok(send_sized(channel, [LENGTH, WORD], bytes)?)
 }
 
 /// Waits for a peer's next word.
@@ -102,17 +100,8 @@ pub(crate) fn send(channel: &mut dyn Channel, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// [`MESSAGE_FORM`] for anything that no coordinator says; those of the channel.
 pub(crate) fn receive(channel: &mut dyn Channel) -> Result<Word> {
-    let mut length = [0; 4];
-    channel.recv(LENGTH, &mut length)?;
-    let length = u32::from_le_bytes(length) as usize;
-    let peer = channel.peer();
-    if length > WORD_BYTES {
-        let detail = format!("a word of {length} bytes, more than {WORD_BYTES}");
-        return Err(malformed(peer, detail));
-    }
-    let mut bytes = vec![0; length];
-    channel.recv(WORD, &mut bytes)?;
-    Word::decode(&bytes).ok_or_else(|| malformed(peer, "a word that no coordinator says"))
+    let bytes = recv_sized(channel, [LENGTH, WORD], WORD_BYTES)?;
+    Word::decode(&bytes).ok_or_else(|| malformed(channel.peer(), "a word that no coordinator says"))
 }
 
 /// The failed check of a message's form.

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use cenote_net::PartyId;
 use cenote_session::Result;
 
+use crate::durable::{DRAFT, create};
 use crate::files::remove_if_there;
 use crate::folder::Store;
 use crate::item::{Item, ItemId};
 use crate::names::{IN_USE, ITEM, LACKED_BY, PROVISIONAL, STATE, USED};
 use crate::runs::{Run, Runs};
-use crate::seal::{DRAFT, create, fault};
+use crate::seal::fault;
 
 /// An item that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,19 @@
 //! The folder: who may open it, and what it holds on to while it is open.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cenote_session::Result;
 
+use crate::durable::{self, sync_folder};
 use crate::item::{ItemId, Peers};
 use crate::names::{IN_USE, ITEM, USED};
 use crate::runs::{Run, Runs};
-use crate::seal::{MAGIC, Seal, StoreKey, fault, sync_folder};
+use crate::seal::{MAGIC, Seal, StoreKey, fault};
 use crate::sound::Sound;
 
 /// The file that tells whether a key is the folder's.
@@ -233,33 +234,12 @@ impl Drop for Reservation {
 
 /// Takes the folder's lock, which may take others a moment to let go.
 fn lock(path: &Path, patience: Duration) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path.join(LOCK)).map_err(|error| {
-        fault(
-            path,
-            format_args!("the stock folder's lock cannot be opened: {error}"),
-        )
-    })?;
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if start.elapsed() < patience => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            Err(TryLockError::WouldBlock) => {
-                let what = "another process is using this stock folder; wait until it is done, or use another folder";
-                return Err(fault(path, what));
-            }
-            Err(TryLockError::Error(error)) => {
-                let what = format_args!("the stock folder cannot be locked: {error}");
-                return Err(fault(path, what));
-            }
-        }
-    }
+    let locked = durable::lock(&path.join(LOCK), patience)
+        .map_err(|error| fault(path, format_args!("the stock folder cannot be locked: {error}")))?;
+    locked.ok_or_else(|| {
+        let what = "another process is using this stock folder; wait until it is done, or use another folder";
+        fault(path, what)
+    })
 }
 
 fn check_key(path: &Path, seal: &Seal) -> Result<()> {

@@ -44,6 +44,7 @@ mod agree;
 mod claim;
 mod contents;
 mod damage;
+pub mod durable;
 mod files;
 mod folder;
 mod item;

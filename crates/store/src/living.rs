@@ -9,11 +9,12 @@ use cenote_net::PartyId;
 use cenote_session::Result;
 use zeroize::Zeroizing;
 
+use crate::durable::sync_folder;
 use crate::files::remove_or_warn;
 use crate::folder::{Label, Reservation, Store, folder_builder};
 use crate::item::{Item, ItemId, Keys};
 use crate::names::{ITEM, STATE};
-use crate::seal::{fault, sync_folder};
+use crate::seal::fault;
 
 /// A folder held for a session that uses living items. One session at a time can.
 #[derive(Debug)]

@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 
 use cenote_session::{Error, Result};
 
+use crate::durable::sync_folder;
 use crate::folder::{Label, Store, folder_builder};
 use crate::item::{Item, ItemId};
 use crate::names::{ITEM, PROVISIONAL};
 use crate::runs::{Run, Runs};
-use crate::seal::{fault, sync_folder};
+use crate::seal::fault;
 
 /// An item that is being made. Sessions do not see it while this lives, and afterwards only what was confirmed.
 pub struct Making {

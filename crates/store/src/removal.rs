@@ -9,12 +9,13 @@ use std::path::PathBuf;
 use cenote_session::Result;
 
 use crate::contents::Listing;
+use crate::durable::sync_folder;
 use crate::files::{remove_if_there, remove_or_warn};
 use crate::folder::Store;
 use crate::item::ItemId;
 use crate::names::{IN_USE, ITEM, LACKED_BY, USED};
 use crate::runs::{Run, Runs};
-use crate::seal::{fault, sync_folder};
+use crate::seal::fault;
 
 impl Store {
     /// Deletes an item, whether or not it can be used: its keys and all of its material.

@@ -5,7 +5,7 @@
 //! *label*), to its place in the file, and to whether it is the last: a file that was changed, cut short, put together from others or
 //! given another's name does not open.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -14,6 +14,8 @@ use cenote_primitives::Entropy;
 use cenote_session::{Error, Result, room};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
 use zeroize::Zeroizing;
+
+use crate::durable::write_whole;
 
 type Stream = StreamBE32<XChaCha20Poly1305>;
 
@@ -25,9 +27,6 @@ pub(crate) const HEADER: usize = MAGIC.len() + PREFIX;
 pub(crate) const TAG: usize = 16;
 /// Plain bytes of every chunk but the last.
 pub(crate) const CHUNK: usize = 1 << 18;
-/// The end of the name of a file that is being written.
-pub(crate) const DRAFT: &str = ".new";
-
 /// The key of a folder: 32 bytes that only this party knows.
 ///
 /// `Debug` prints the type only; dropping it wipes it.
@@ -73,9 +72,7 @@ impl Seal {
     /// Writes the concatenation of `pieces` to the file `name` in `folder`, in place of one of that name if there is any. When
     /// this returns, the file will outlast a crash; if it fails or is cut off, all is as before.
     pub(crate) fn write(&self, folder: &Path, name: &str, label: &[u8], pieces: &[&[u8]]) -> Result<()> {
-        let (path, draft) = (folder.join(name), folder.join(format!("{name}{DRAFT}")));
-        let write = || -> io::Result<()> {
-            let mut file = create(&draft)?;
+        let write = |file: &mut File| -> io::Result<()> {
             let prefix = Entropy::os().bytes();
             file.write_all(&MAGIC)?;
             file.write_all(&prefix)?;
@@ -90,16 +87,10 @@ impl Seal {
                     .map_err(|_| io::Error::other("it is too long to be sealed"))?;
                 file.write_all(&buffer)?;
             }
-            file.sync_all()?;
-            drop(file);
-            fs::rename(&draft, &path)?;
-            sync_folder(folder)
+            Ok(())
         };
-        write().map_err(|error| {
-            // What cannot be removed is cleared when the folder is opened next.
-            let _ = fs::remove_file(&draft);
-            Error::file(&path, "cannot be written", &error)
-        })
+        write_whole(folder, name, write)
+            .map_err(|error| Error::file(&folder.join(name), "cannot be written", &error))
     }
 
     /// Opens the file at `path` for reading.
@@ -242,30 +233,12 @@ fn gather(source: &mut [&[u8]], buffer: &mut Vec<u8>) {
     }
 }
 
-/// A file for its owner only, empty.
-pub(crate) fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Makes renames and removals in `folder` outlast a crash, or fails.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    return File::open(folder)?.sync_all();
-    // Elsewhere folders cannot be opened as files, and what their changes outlast is not promised.
-    #[cfg(not(unix))]
-    {
-        let _ = folder;
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::durable::sync_folder;
 
     #[test]
     fn files_open_as_what_they_are_only() {

@@ -8,13 +8,14 @@ use cenote_session::{Check, Error, MESSAGE_FORM, Result};
 use crate::agree::{Channels, add, confirm, exchange};
 use crate::claim::Claim;
 use crate::contents::Inventory;
+use crate::durable::sync_folder;
 use crate::files::remove_if_there;
 use crate::folder::{Label, Reservation, Store};
 use crate::item::{Item, ItemId};
 use crate::names::IN_USE;
 use crate::offer::{Names, Offer};
 use crate::runs::Runs;
-use crate::seal::{fault, sync_folder};
+use crate::seal::fault;
 use crate::steps::{STOCK_CLAIM, STOCK_DAMAGE, STOCK_ITEMS, STOCK_OFFER};
 
 /// How often one claim replaces what some party cannot read. A peer that names sound material wastes as many times what is

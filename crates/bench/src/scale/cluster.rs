@@ -12,18 +12,13 @@
 use std::collections::BinaryHeap;
 
 use cenote::Link;
+use cenote::query::MOST_WORKERS;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
 use serde::Serialize;
 
 /// Messages one after another before a session computes: of TCP, of TLS, and in which the parties compare what they are about to do.
 const MEETING: f64 = 6.0;
-
-/// Seconds after which a worker process asks its coordinator again whether there is something for it.
-pub const PAUSE: f64 = 0.04;
-
-/// The most workers of a party that its coordinator accepts.
-pub const MOST_WORKERS: u32 = 4096;
 
 /// The machines of each party, and what joins them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -117,7 +112,7 @@ impl Cluster {
 
     /// Workers of a party.
     pub fn workers(&self) -> u32 {
-        self.machines.saturating_mul(self.cores).min(MOST_WORKERS)
+        self.machines.saturating_mul(self.cores).min(MOST_WORKERS as u32)
     }
 
     /// Seconds of a message on its way.

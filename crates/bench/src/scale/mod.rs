@@ -1,7 +1,7 @@
 //! Jobs in shards on parties of 1 to 1,000 machines: measured here as far as one machine goes, and simulated beyond.
 //!
-//! The job is the join of [`queries`](crate::queries), of tables with so many rows for each shard. [`real`] runs it in 1, 2 and 4 shards, and in many small ones, whose merge is large.
-//! [`plans`] counts what the sessions of any number of shards take, [`model`] gives their time here, and [`coordinators`] says how fast shards are handed out. From these
+//! The job is the join of [`queries`](crate::queries), of tables with so many rows for each shard. `real` runs it in 1, 2 and 4 shards, and in many small ones, whose merge is large.
+//! `plans` counts what the sessions of any number of shards take, `model` gives their time here, and `coordinators` says how fast shards are handed out. From these
 //! [`cluster`] simulates a job, event by event. The same simulation predicts the jobs that ran here.
 
 pub mod cluster;
@@ -16,6 +16,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cenote::local::Setting;
+use cenote::query::WORKER_PAUSE;
 use cenote::{Error, Link, Result, Transport, demo};
 use serde::Serialize;
 
@@ -120,7 +121,7 @@ impl Scale {
             cores: self.cores,
             link: self.link,
             site_gbit: self.site_gbit,
-            pause_seconds: cluster::PAUSE,
+            pause_seconds: WORKER_PAUSE.as_secs_f64(),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use cenote::query::MOST_WORKERS;
 use cenote::text::{Table, bytes, grouped, megabytes, s};
 
-use super::cluster::MOST_WORKERS;
 use super::{Row, ScaleReport};
 use crate::plot::{Axis, Plot, Scale, Series, Style};
 
@@ -148,7 +148,7 @@ impl ScaleReport {
             bytes(self.site_bytes()),
             self.cores,
             s(self.cores),
-            grouped(MOST_WORKERS.into()),
+            grouped(MOST_WORKERS as u64),
             self.link,
         )
     }

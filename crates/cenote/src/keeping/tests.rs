@@ -3,6 +3,8 @@ mod protocols;
 
 use std::collections::BTreeMap;
 
+use cenote_primitives::{Entropy, as_bytes_mut};
+
 use super::*;
 use crate::{Bundle, Job, Program};
 

@@ -1,9 +1,11 @@
 //! The list of the queries that were asked of a party's tables within a day.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cenote_store::durable;
 
 use crate::{Error, Result};
 
@@ -19,9 +21,8 @@ const LOCK: &str = ".lock";
 /// Most bytes of the list.
 const MAX_LIST: u64 = 16 << 20;
 
-/// How long another process of this party may keep the list, and how often it is tried again.
+/// How long another process of this party may keep the list.
 const PATIENCE: Duration = Duration::from_secs(10);
-const AGAIN: Duration = Duration::from_millis(20);
 
 /// A query that was asked of a table: a line of the list, `SECONDS TABLE` or `SECONDS/JOB TABLE`.
 #[derive(Clone, PartialEq, Eq)]
@@ -130,29 +131,15 @@ impl Answers {
                 error,
             )
         };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let lock = options.open(&path).map_err(failed)?;
-        let until = Instant::now() + self.patience;
-        loop {
-            match lock.try_lock() {
-                Ok(()) => return Ok(lock),
-                Err(std::fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(AGAIN),
-                Err(std::fs::TryLockError::WouldBlock) => {
-                    let what = format!(
-                        "another process has kept it locked for {} s; end it, and ask again",
-                        self.patience.as_secs()
-                    );
-                    return Err(failed(std::io::Error::new(std::io::ErrorKind::TimedOut, what)));
-                }
-                Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
-            }
-        }
+        durable::lock(&path, self.patience)
+            .map_err(failed)?
+            .ok_or_else(|| {
+                let what = format!(
+                    "another process has kept it locked for {} s; end it, and ask again",
+                    self.patience.as_secs()
+                );
+                failed(std::io::Error::new(std::io::ErrorKind::TimedOut, what))
+            })
     }
 
     fn read(&self) -> Result<Vec<Asked>> {

@@ -367,15 +367,18 @@ impl QueryJob {
 
     /// What stands for it in reports.
     pub(crate) fn digest(&self) -> String {
-        let mut hasher = Sha256::new();
-        for (name, told) in self.terms() {
-            hasher.update((name.len() as u64).to_le_bytes());
-            hasher.update(name);
-            hasher.update((told.len() as u64).to_le_bytes());
-            hasher.update(told);
-        }
-        hex::encode(hasher.finalize())
+        digest(&self.terms())
     }
+}
+
+/// A digest of terms, none of which can pass for a part of others.
+pub(super) fn digest(terms: &Terms) -> String {
+    let mut hasher = Sha256::new();
+    for part in terms.iter().flat_map(|(name, told)| [name, told]) {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hex::encode(hasher.finalize())
 }
 
 /// The protocol of a job that names none: the usual one for so many parties, unless only another has settings of these names.

@@ -22,7 +22,7 @@ pub use self::proposed::{Ended, Proposed, Run};
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::QueryPart;
 pub use self::run::{check_party, coordinate_party, run_here, run_party};
-pub use self::shards::{Placement, ShardsPlan, TableInShards, work_for};
+pub use self::shards::{MOST_WORKERS, Placement, ShardsPlan, TableInShards, WORKER_PAUSE, work_for};
 
 use crate::Error;
 

@@ -66,12 +66,8 @@ impl Parts {
             let sessions = [sharded.planned(Part::Shard)?, sharded.planned(Part::Merge)?];
             return Ok(Parts::InShards(sharded, Box::new(sessions)));
         }
-        Planned::new(job)
-            .map(Parts::Whole)
-            .map_err(|error| match shards::proposed(path, instead) {
-                Some(proposal) => Error::Usage(format!("{error}. {proposal}")),
-                None => error,
-            })
+        let planned = Planned::new(job).map_err(|error| with_proposal(error, path, instead));
+        planned.map(Parts::Whole)
     }
 
     /// The sessions, and how often each is held.
@@ -153,12 +149,10 @@ impl QueryPlan {
             }
         }
         let most = memory_bytes.iter().copied().max();
-        let refused = fits(most, "")
-            .err()
-            .map(|error| match shards::proposed(path, instead) {
-                Some(proposal) if in_shards.is_none() => format!("{error}. {proposal}"),
-                _ => error.to_string(),
-            });
+        let refused = fits(most, "").err().map(|error| match &parts {
+            Parts::Whole(_) => with_proposal(error, path, instead).to_string(),
+            Parts::InShards(..) => error.to_string(),
+        });
         Ok(QueryPlan {
             steps,
             tree: trees.join("\neach shard\n"),
@@ -214,6 +208,14 @@ impl QueryPlan {
             let _ = writeln!(text, "- {}", proposal.told);
         }
         text
+    }
+}
+
+/// Why a job does not fit in one session, and in how many shards it does.
+fn with_proposal(error: Error, path: &Path, instead: &Instead) -> Error {
+    match shards::proposed(path, instead) {
+        Some(proposal) => Error::Usage(format!("{error}. {proposal}")),
+        None => error,
     }
 }
 

@@ -19,7 +19,7 @@ const MEMORY: u64 = 2 << 30;
 const QUEUES: u64 = 32 << 20;
 
 /// Queries that take less of a party do not use huge pages: with them they take a few hundredths less time, and a fifth more memory.
-const SMALL: u64 = 1 << 30;
+pub(super) const SMALL: u64 = 1 << 30;
 
 /// Bytes that the allocator keeps of what planning a query took.
 const PLANNING: u64 = 16 << 20;

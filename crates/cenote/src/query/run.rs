@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use cenote_net::PartyId;
+use cenote_net::{Identity, PartyId};
 use cenote_program::{Session as ProgramSession, Tally};
 use cenote_query::{Error as QueryError, OwnInput, Query};
 use cenote_session::{AlsoAgree, Connections, memory};
@@ -167,25 +167,62 @@ pub(super) fn written(file: &Path, table: &Table) -> Result<()> {
     Ok(())
 }
 
+/// The identity of the party of `config`, whose file has the peers of `job`. From here on the limit of memory in that file holds.
+pub(super) fn entered(config: &PartyConfig, job: &QueryJob) -> Result<Arc<Identity>> {
+    let identity = load_identity(&config.identity)?;
+    config.check_parties(job.protocol())?;
+    if let Some(bytes) = config.memory {
+        memory::set_limit(bytes);
+    }
+    Ok(Arc::new(identity))
+}
+
+/// Does `work`, which comes to the answer of `job`, once nothing at the party of `config` is in the way: the file of the answer can be written, and its `policy` has
+/// counted the query. What `work` comes to is written.
+pub(super) fn answered(
+    config: &PartyConfig,
+    job: &QueryJob,
+    policy: Option<Policy>,
+    work: impl FnOnce() -> Result<(Option<Table>, Told)>,
+) -> Result<QueryReport> {
+    let entitled = job.query().schema().answer.to.contains(config.me);
+    let file = job.answer_file().filter(|_| entitled);
+    if let Some(file) = file {
+        check_writable(file)?;
+    }
+    if let Some(policy) = policy {
+        policy.count(config.me, job.query(), None)?;
+    }
+    // What was answered before goes when nothing can refuse this query any more.
+    if let Some(file) = file {
+        put_aside(file)?;
+    }
+    let (table, told) = work()?;
+    if let (Some(file), Some(table)) = (file, &table) {
+        written(file, table)?;
+    }
+    Ok(QueryReport {
+        answer: told.answer,
+        file: file.map(|file| file.display().to_string()),
+        report: Report::of_one(told.report),
+    })
+}
+
 /// Sees that everything is in order that can be known before the peers are met: the identity, the job and this party's tables. Gives the
 /// fingerprint that peers know it by, and the AND gates of the query.
 ///
 /// # Errors
 /// As [`run_party`].
 pub fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::Fingerprint, u64)> {
-    let identity = load_identity(&config.identity)?;
-    config.check_parties(job.protocol())?;
-    if let Some(bytes) = config.memory {
-        memory::set_limit(bytes);
-    }
+    let fingerprint = entered(config, &job)?.fingerprint();
     if job.in_shards().is_some() {
-        return shards::check_party(config, job);
+        return Ok((fingerprint, shards::check_party(config, job)?));
     }
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
     allowed(config, &planned.job)?;
     planned.given(config.me)?;
-    Ok((identity.fingerprint(), planned.tally.and_gates))
+    Ok((fingerprint, planned.tally.and_gates))
 }
 
 /// Runs the query of `job` as the party of `config`, and writes its answer if the job names a file and it is for this party.
@@ -198,34 +235,19 @@ pub fn run_party(
     job: QueryJob,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<QueryReport> {
-    let start = Instant::now();
-    let identity = Arc::new(load_identity(&config.identity)?);
-    config.check_parties(job.protocol())?;
-    if let Some(bytes) = config.memory {
-        memory::set_limit(bytes);
-    }
     if job.in_shards().is_some() {
         return shards::run_party(config, job, None, progress);
     }
+    let start = Instant::now();
+    let identity = entered(config, &job)?;
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
     let policy = allowed(config, &planned.job)?;
     let given = planned.given(config.me)?;
-    let entitled = planned.job.query().schema().answer.to.contains(config.me);
-    let file = planned.job.answer_file().filter(|_| entitled).map(Path::to_owned);
-    if let Some(file) = &file {
-        check_writable(file)?;
-    }
-    if let Some(policy) = policy {
-        policy.count(config.me, planned.job.query(), None)?;
-    }
-    // What was answered before goes when nothing can refuse this query any more.
-    if let Some(file) = &file {
-        put_aside(file)?;
-    }
-    let topology = planned.job.protocol().topology();
+    let job = Arc::clone(&planned.job);
+    let topology = planned.protocol.topology();
     let what = "the query has ended, its peers were told, and this party has written no answer";
-    let (table, told) = Session::run(what, |session| {
+    let run = |session: &Session| {
         let connections = meet_with(config, identity, &topology, planned.budget(), session)?;
         let party = Party {
             me: config.me,
@@ -234,17 +256,9 @@ pub fn run_party(
             transport: Transport::Tls,
             also_agree: &(),
         };
-        let job = Arc::clone(&planned.job);
         party.run(planned, given, connections, progress)?.told(&job)
-    })?;
-    if let (Some(file), Some(table)) = (&file, &table) {
-        written(file, table)?;
-    }
-    Ok(QueryReport {
-        answer: told.answer,
-        file: file.map(|file| file.display().to_string()),
-        report: Report::of_one(told.report),
-    })
+    };
+    answered(config, &job, policy, || Session::run(what, run))
 }
 
 /// Runs the query of `job`, which is cut into shards, as the party of `config`. Its shards are computed by workers that connect to `workers`, `host:port`, where

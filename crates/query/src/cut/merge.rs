@@ -31,7 +31,13 @@ pub(super) fn halves(relation: &Relation, of: &Places<'_>) -> Option<Halves> {
                 shard,
             });
         }
-        Operation::Group { input, .. } if is_in_parts(input) => return groups(relation),
+        Operation::Group {
+            input,
+            keys,
+            aggregates,
+            grouped,
+            ..
+        } if is_in_parts(input) => return groups(relation, keys.len(), aggregates, *grouped),
         _ => {}
     }
     let inputs = relation.inputs().into_iter().enumerate();
@@ -58,24 +64,15 @@ fn kept(shard: &Relation) -> Relation {
     }))
 }
 
-/// Groups of each shard's rows, and groups of these.
-fn groups(relation: &Relation) -> Option<Halves> {
-    let Operation::Group {
-        keys,
-        aggregates,
-        grouped,
-        ..
-    } = &relation.operation
-    else {
-        unreachable!("it is called for groups");
-    };
+/// Groups of each shard's rows, by the first `keys` columns, and groups of these.
+fn groups(relation: &Relation, keys: usize, aggregates: &[Aggregate], grouped: bool) -> Option<Halves> {
     // A shard without rows has no value that all of its rows have.
     if !grouped && aggregates.iter().any(|made| made.function == Function::Same) {
         return None;
     }
     let rows = kept(relation);
     let all = rows.all();
-    let (by, made) = all.split_at(keys.len());
+    let (by, made) = all.split_at(keys);
     let made = aggregates.iter().zip(made).map(|(aggregate, column)| Aggregate {
         function: aggregate.function.of_parts(),
         of: column.clone(),

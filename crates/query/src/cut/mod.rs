@@ -28,7 +28,6 @@ use crate::plan::Planner;
 use crate::query::Query;
 use crate::relation::{Kept, Relation};
 use crate::schema::{Count, Declared, Schema};
-use crate::secret;
 use crate::secret::shards::width;
 use crate::work::Work;
 
@@ -174,20 +173,14 @@ impl Query {
         let Halves { shard, mut merge } = halves;
         let own = of_shard(self.schema(), &tables);
         let shard = Query::of_shard(shard, own)?;
-        let rows = shard.physical();
-        let kept = secret::shards::Kept {
-            shards: shards as usize,
-            rows: rows.rows,
-            width: width(&rows.columns),
-        };
         if let Some(place) = kept_of(&mut merge) {
             *place = Kept {
-                shards: kept.shards,
-                rows: kept.rows,
+                shards: shards as usize,
+                rows: shard.physical().rows,
                 distinct: self.distinct(shard.relation())?,
             };
         }
-        let merge = self.merging(merge, kept)?;
+        let merge = self.merging(merge)?;
         Ok(Cut {
             shards,
             tables,

@@ -5,7 +5,7 @@ use cenote_program::{Bits, Session};
 
 use super::cell::{Cell, Layout, any};
 use super::{Executor, Rows};
-use crate::plan::physical::{Column, Physical};
+use crate::plan::physical::{Column, Physical, Step};
 
 /// Bits of a row that is kept: whether anything has gone wrong in its shard, whether the row counts, and its columns.
 pub(crate) fn width(columns: &[Column]) -> u32 {
@@ -19,34 +19,33 @@ pub(crate) fn to_keep(session: &Session, record: &Bits, failed: &Bits) -> cenote
     session.keep_bits(&Bits::join(&[&failed.filling(record.lanes()), record]))
 }
 
-/// The rows that shards have kept, which a merge takes.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    /// How many shards there are.
-    pub(crate) shards: usize,
-    /// How many rows each has kept, and their bits.
-    pub(crate) rows: usize,
-    pub(crate) width: u32,
+/// The step of a plan that takes what shards have kept, how many there are, and how many rows each has kept.
+fn taking(physical: &Physical) -> Option<(&Physical, usize, usize)> {
+    match &*physical.step {
+        Step::Kept { shards, rows } => Some((physical, *shards, *rows)),
+        _ => physical.inputs().into_iter().find_map(taking),
+    }
 }
 
-impl Kept {
-    /// All of them, one shard after another.
-    pub(crate) fn taken(
-        &self,
-        session: &Session,
-        mut shares: Vec<BitMatrix>,
-    ) -> cenote_program::Result<Bits> {
-        // Where there are too few, the engine says so.
-        shares.resize_with(self.shards, || BitMatrix::zeros(0, self.rows));
-        let taken = session.take_bits(self.width, self.rows, &shares)?;
-        Ok(Bits::concat(&taken.iter().collect::<Vec<_>>()))
-    }
+/// All that shards have kept that a plan takes, one shard after another; nothing if it takes nothing.
+pub(crate) fn taken(
+    session: &Session,
+    physical: &Physical,
+    mut shares: Vec<BitMatrix>,
+) -> cenote_program::Result<Option<Bits>> {
+    let Some((step, shards, rows)) = taking(physical) else {
+        return Ok(None);
+    };
+    // Where there are too few, the engine says so.
+    shares.resize_with(shards, || BitMatrix::zeros(0, rows));
+    let taken = session.take_bits(width(&step.columns), rows, &shares)?;
+    Ok(Some(Bits::concat(&taken.iter().collect::<Vec<_>>())))
 }
 
 impl Executor<'_> {
     /// What shards have kept.
     pub(super) fn of_shards(&mut self, physical: &Physical) -> Rows {
-        let all = self.kept.take().expect("a merge takes what was kept, once");
+        let all = self.kept.clone().expect("what a plan takes was taken before");
         self.failures.push(any(&all.part(0, 1)));
         let mut from = 2;
         let columns = physical.columns.iter().map(|column| {

@@ -1,12 +1,13 @@
 //! The files of a ledger: its lock, and writes that outlast a crash.
 
 use std::fmt::Display;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cenote_session::{Error, Result};
+use cenote_store::durable;
 
 /// The file that is locked while the ledger is open.
 const LOCK: &str = "lock";
@@ -32,14 +33,6 @@ impl Disk for File {
     }
 }
 
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
 /// Makes the folder if there is none, and locks it.
 pub(super) fn claim(path: &Path) -> Result<File> {
     let mut builder = fs::DirBuilder::new();
@@ -48,24 +41,14 @@ pub(super) fn claim(path: &Path) -> Result<File> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let made = builder.create(path);
     made.map_err(|error| Error::file(path, "the ledger's folder cannot be made", &error))?;
-    let opened = options().create(true).truncate(false).open(path.join(LOCK));
-    let file = opened.map_err(|error| Error::file(path, "the ledger's lock cannot be opened", &error))?;
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            Err(TryLockError::WouldBlock) => {
-                let what = "another coordinator has this ledger open; wait until it has ended";
-                return Err(fault(path, what));
-            }
-            Err(TryLockError::Error(error)) => {
-                return Err(Error::file(path, "the ledger cannot be locked", &error));
-            }
-        }
-    }
+    let locked = durable::lock(&path.join(LOCK), PATIENCE)
+        .map_err(|error| Error::file(path, "the ledger cannot be locked", &error))?;
+    locked.ok_or_else(|| {
+        fault(
+            path,
+            "another coordinator has this ledger open; wait until it has ended",
+        )
+    })
 }
 
 /// What a file holds, at most `most` bytes; nothing if there is none.
@@ -90,14 +73,13 @@ pub(super) fn read(path: &Path, most: usize) -> Result<Option<Vec<u8>>> {
 
 /// A new file, empty. Its name is on the disk when that of another one is that [`write_whole`] writes next.
 pub(super) fn create(path: &Path) -> Result<File> {
-    let created = options().create(true).truncate(true).open(path);
-    created.map_err(|error| Error::file(path, "cannot be made", &error))
+    durable::create(path).map_err(|error| Error::file(path, "cannot be made", &error))
 }
 
 /// The file at `path`, to be written on from byte `from`; what follows that is cut off.
 pub(super) fn append_from(path: &Path, from: u64) -> Result<File> {
     let open = || {
-        let mut file = options().open(path)?;
+        let mut file = durable::options().open(path)?;
         file.set_len(from)?;
         file.seek(SeekFrom::Start(from))?;
         file.sync_all()?;
@@ -108,25 +90,6 @@ pub(super) fn append_from(path: &Path, from: u64) -> Result<File> {
 
 /// Writes a file called `name` in `folder`, or puts it in the place of one. It has its name only when it is whole, and is on the disk then.
 pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    let (path, draft) = (folder.join(name), folder.join(format!("{name}.new")));
-    let write = || {
-        let mut file = options().create(true).truncate(true).open(&draft)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&draft, &path)?;
-        sync_folder(folder)
-    };
-    write().map_err(|error: io::Error| Error::file(&path, "cannot be written", &error))
-}
-
-/// Makes new names in a folder outlast a crash.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    return File::open(folder)?.sync_all();
-    // Elsewhere folders cannot be opened as files, and what their changes outlast is not promised.
-    #[cfg(not(unix))]
-    {
-        let _ = folder;
-        Err(io::ErrorKind::Unsupported.into())
-    }
+    let written = durable::write_whole(folder, name, |file| file.write_all(bytes));
+    written.map_err(|error| Error::file(&folder.join(name), "cannot be written", &error))
 }

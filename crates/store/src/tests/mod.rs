@@ -15,8 +15,9 @@ use cenote_testkit::kept::copy_folder;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::durable::DRAFT;
 use crate::names::{ITEM, PROVISIONAL, USED};
-use crate::seal::{CHUNK, DRAFT, HEADER, TAG};
+use crate::seal::{CHUNK, HEADER, TAG};
 
 /// Bytes of a part: more than two chunks of a file.
 const N: usize = 530_000;

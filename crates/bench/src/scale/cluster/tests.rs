@@ -1,5 +1,7 @@
 //! What holds of every simulation.
 
+use cenote::query::WORKER_PAUSE;
+
 use super::*;
 
 fn work() -> Work {
@@ -31,7 +33,7 @@ fn cluster(machines: u32) -> Cluster {
         cores: 4,
         link: Link::LAN,
         site_gbit: None,
-        pause_seconds: PAUSE,
+        pause_seconds: WORKER_PAUSE.as_secs_f64(),
     }
 }
 
@@ -130,7 +132,11 @@ fn workers_wait_for_messages_and_for_their_pauses() {
     let session = |of: &Session| of.seconds + (of.rounds as f64 + MEETING) * way + of.bytes as f64 / rate;
     let outcome = simulate(&one, &wan, 1);
     // That a worker is free, that the shard starts, and where to meet; then of the merge.
-    let shard = one.start_seconds + one.attempt_seconds + 3.0 * way + 2.0 * PAUSE + session(&one.shard);
+    let shard = one.start_seconds
+        + one.attempt_seconds
+        + 3.0 * way
+        + 2.0 * WORKER_PAUSE.as_secs_f64()
+        + session(&one.shard);
     let merge = 4.0 * way + one.attempt_seconds + session(&one.merge);
     assert!(
         (outcome.seconds - shard - merge - one.end_seconds).abs() < 1e-6,
@@ -189,6 +195,6 @@ fn coordinators_accept_only_so_many_workers() {
         cores: 64,
         ..cluster(1000)
     };
-    assert_eq!(many.workers(), MOST_WORKERS);
+    assert_eq!(many.workers(), MOST_WORKERS as u32);
     assert!(simulate(&work(), &many, 1).seconds.is_finite());
 }

@@ -60,8 +60,10 @@ pub(super) struct Work {
 /// What has come of a job so far.
 #[derive(Default)]
 pub(super) struct State {
-    /// Under which name it was begun, and in which shard each row is.
-    pub(super) begun: Option<(JobName, Arc<Parts>)>,
+    /// Under which name it was begun, with which coin.
+    pub(super) begun: Option<(JobName, [u8; 32])>,
+    /// In which shard each row of this party is, once a shard is computed here.
+    pub(super) parts: Option<Arc<Parts>>,
     /// The attempt that counts, of each shard.
     pub(super) kept: BTreeMap<u32, Attempt>,
     /// What the merge came to.
@@ -106,14 +108,43 @@ impl Work {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Places the rows of this party, whose key is the coin of the job of that name.
+    /// The job begins under this name, with this coin.
     pub(super) fn begin(&self, name: &JobName, coin: &[u8; 32]) {
-        let placed = self.sharded.cut().parts(&HashKey::new(*coin), &self.tables);
         let mut state = self.state();
         state.kept.clear();
-        match placed {
-            Ok(parts) => state.begun = Some((*name, Arc::new(parts))),
-            Err(error) => state.failure = Some(error.into()),
+        state.parts = None;
+        state.begun = Some((*name, *coin));
+    }
+
+    fn begun(&self) -> Result<(JobName, [u8; 32])> {
+        let begun = self.state().begun;
+        begun.ok_or_else(|| Error::local("starting a shard", std::io::Error::other("no job has begun")))
+    }
+
+    /// The tables of a shard. The first that is computed here places the rows of all.
+    fn tables_of(&self, shard: u32, coin: &[u8; 32]) -> Result<Vec<Option<Table>>> {
+        let cut = self.sharded.cut();
+        if shard >= cut.shards() {
+            let what = format!("there are {} shards, and none is {shard}", cut.shards());
+            return Err(Error::local("starting a shard", std::io::Error::other(what)));
+        }
+        let known = self.state().parts.clone();
+        let parts = match known {
+            Some(parts) => parts,
+            None => {
+                let parts = Arc::new(cut.parts(&HashKey::new(*coin), &self.tables)?);
+                self.state().parts = Some(Arc::clone(&parts));
+                parts
+            }
+        };
+        Ok(parts.of_shard(&self.tables, shard))
+    }
+
+    /// What an attempt has kept is of no use.
+    pub(super) fn drop_partial(&self, attempt: &Attempt) {
+        let begun = self.state().begun;
+        if let Some((job, _)) = begun {
+            self.partials.remove(&job, attempt);
         }
     }
 
@@ -141,12 +172,10 @@ impl Work {
         ready: Ready,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<()> {
-        let begun = self.state().begun.clone();
-        let (job, parts) = begun
-            .ok_or_else(|| Error::local("starting a shard", std::io::Error::other("no job has begun")))?;
+        let (job, coin) = self.begun()?;
         Session::run("its peers were told", |session| match attempt.piece {
             Piece::Shard(shard) => {
-                let own = parts.of_shard(&self.tables, shard);
+                let own = self.tables_of(shard, &coin)?;
                 let planned = self.sharded.planned(Part::Shard)?;
                 let given = planned.query().prepare_unchecked(self.me, &own)?;
                 drop(own);
@@ -247,6 +276,7 @@ mod tests {
     use cenote_session::{Error as EngineError, Topology, handshake};
 
     use super::*;
+    use crate::query::shards::crew::Threads;
 
     /// Whether two parties that are told these attempts and sessions begin.
     fn begin(attempts: [(Attempt, &str); 2]) -> bool {
@@ -296,5 +326,81 @@ mod tests {
             number: 1,
         };
         assert!(!begin([(shard(0, 1), "a"), (merge, "a")]));
+    }
+
+    /// A party of a job in two shards, whose tables are empty.
+    fn work(folder: &std::path::Path) -> Work {
+        let file = folder.join("job.toml");
+        let text = "shards = 2\nprotocol = \"three\"\nquery = \"SELECT COUNT(*) FROM a\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
+                    party = 0\nfile = \"a.csv\"\ncolumns = { x = \"u8 not null\" }\nmax_rows = 4\n";
+        std::fs::write(&file, text).unwrap();
+        std::fs::write(folder.join("a.csv"), "x\n1\n2\n3\n").unwrap();
+        let job = crate::query::QueryJob::load(&file).unwrap();
+        let tables = job.tables(PartyId(0)).unwrap();
+        let sharded = Sharded::new(job).unwrap();
+        let identity = Identity::generate().unwrap();
+        let shape = sharded.in_shards().shape(sharded.job.protocol());
+        Work {
+            partials: Partials::open(&folder.join("kept"), &identity, shape).unwrap(),
+            sharded,
+            me: PartyId(0),
+            tables,
+            tables_digest: [0; 32],
+            meeting: Meeting {
+                transport: Transport::Tls,
+                connect_timeout: Duration::from_secs(1),
+                timeout: Duration::from_secs(1),
+                phase_timeout: None,
+                on_wait: OnWait::default(),
+                hosts: Vec::new(),
+            },
+            state: Mutex::new(State::default()),
+        }
+    }
+
+    /// A peer that breaks the merge off once its session has begun could give other rows to the next one.
+    #[test]
+    fn an_answer_that_may_have_been_opened_is_not_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = work(folder.path());
+        let (merge, shard) = (
+            Attempt {
+                piece: Piece::Merge,
+                number: 1,
+            },
+            Attempt {
+                piece: Piece::Shard(1),
+                number: 1,
+            },
+        );
+        let lost = || Error::Service {
+            kind: crate::Kind::Network,
+            what: "a peer has hung up".into(),
+        };
+        // Before the session has begun nothing is opened, and the next attempt may do better.
+        assert_eq!(work.cannot(&merge), None);
+        let outcome = Threads::failed(&work, &merge, lost());
+        assert!(matches!(outcome, Outcome::Lost(_)), "{outcome:?}");
+        assert_eq!(work.cannot(&merge), None);
+        // Shards open nothing.
+        attempted(&shard, "a", None).agreed();
+        assert_eq!(work.cannot(&merge), None);
+        attempted(&merge, "a", Some(&work)).agreed();
+        assert!(matches!(work.cannot(&merge), Some(Outcome::Failed(_))));
+        let outcome = Threads::failed(&work, &merge, lost());
+        assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_shard_that_there_is_not_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = work(folder.path());
+        let coin = [1; 32];
+        let rows: usize = (0..2)
+            .map(|shard| work.tables_of(shard, &coin).unwrap()[0].as_ref().unwrap().rows)
+            .sum();
+        assert_eq!(rows, 3);
+        let error = work.tables_of(2, &coin).unwrap_err().to_string();
+        assert!(error.contains("none is 2"), "{error}");
     }
 }

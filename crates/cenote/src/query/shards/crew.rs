@@ -1,6 +1,5 @@
-//! The workers of a party on one machine: threads of its process.
+//! The worker of a party on one machine: a thread of its process, which computes one part after another.
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,7 +16,7 @@ use crate::{Error, Kind, Result};
 pub(super) enum Listening {
     /// On this machine alone.
     Here,
-    /// Where the party does, once its coordinators have met: at its port, and at those that follow if several shards run at once.
+    /// Where the party does, once its coordinators have met.
     At(SocketAddr),
     /// At this address, which peers reach by this host.
     For(SocketAddr, String),
@@ -30,53 +29,50 @@ pub(super) type Tell = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// An attempt that is under way.
 struct Running {
-    /// At which of the ports.
-    slot: u32,
+    attempt: Attempt,
     /// Until it is told where its peers are.
     ready: Option<Ready>,
     /// What ends it.
     scope: Arc<Scope>,
 }
 
-type Under = Arc<Mutex<BTreeMap<Attempt, Running>>>;
+type Under = Arc<Mutex<Option<Running>>>;
 
-fn lock(running: &Under) -> MutexGuard<'_, BTreeMap<Attempt, Running>> {
+fn lock(running: &Under) -> MutexGuard<'_, Option<Running>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A party's workers on its own machine.
+/// Tells how an attempt has ended.
+pub(super) fn ended(tell: &Tell, attempt: &Attempt, outcome: Outcome) {
+    tell(Event::Ended {
+        attempt: *attempt,
+        outcome,
+    });
+}
+
+/// A party's worker on its own machine.
 pub(super) struct Threads {
     work: Arc<Work>,
     tell: Tell,
     listening: Listening,
-    /// How many run side by side.
-    at_once: u32,
     running: Under,
 }
 
 impl Threads {
-    pub(super) fn new(work: Arc<Work>, tell: Tell, listening: Listening, at_once: u32) -> Self {
+    pub(super) fn new(work: Arc<Work>, tell: Tell, listening: Listening) -> Self {
         Threads {
             work,
             tell,
             listening,
-            at_once,
             running: Under::default(),
         }
     }
 
     /// Listens for the peers of an attempt, with a fresh key.
-    fn ready(&self, slot: u32) -> Result<(Ready, Place)> {
+    fn ready(&self) -> Result<(Ready, Place)> {
         let identity = Identity::generate()?;
         let at = match &self.listening {
-            Listening::At(at) => {
-                let port = u32::from(at.port()) + slot;
-                let port = u16::try_from(port).map_err(|_| {
-                    Error::Usage(format!("there is no port {port}: let fewer shards run at once"))
-                })?;
-                SocketAddr::new(at.ip(), port)
-            }
-            Listening::For(at, _) => *at,
+            Listening::At(at) | Listening::For(at, _) => *at,
             Listening::Here | Listening::Nowhere => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         };
         let failed = |error| Error::local(format!("listening at {at} for the workers of peers"), error);
@@ -96,7 +92,7 @@ impl Threads {
     }
 
     /// What peers are told of an attempt that came to no good end. What is wrong with this party's tables and machines is its own matter.
-    fn failed(work: &Work, attempt: &Attempt, error: Error) -> Outcome {
+    pub(super) fn failed(work: &Work, attempt: &Attempt, error: Error) -> Outcome {
         tracing::warn!(%attempt, %error, "an attempt has ended");
         let lost = |what: &str| Outcome::Lost(what.into());
         let outcome = match (&error, error.kind()) {
@@ -134,51 +130,42 @@ impl Crew for Threads {
     }
 
     fn free(&self) -> u32 {
-        self.at_once.saturating_sub(lock(&self.running).len() as u32)
+        lock(&self.running).is_none().into()
     }
 
     fn listen(&mut self, attempt: &Attempt) {
         if let Some(outcome) = self.work.cannot(attempt) {
-            return (self.tell)(Event::Ended {
-                attempt: *attempt,
-                outcome,
-            });
+            return ended(&self.tell, attempt, outcome);
         }
         let mut running = lock(&self.running);
-        let used = |slot: &u32| running.values().any(|other| other.slot == *slot);
-        let slot = (0..self.at_once).find(|slot| !used(slot)).unwrap_or(self.at_once);
-        match self.ready(slot) {
+        if running.is_some() {
+            let outcome = Outcome::Lost("its worker is at another part".into());
+            return ended(&self.tell, attempt, outcome);
+        }
+        match self.ready() {
             Ok((ready, place)) => {
-                let under_way = Running {
-                    slot,
+                *running = Some(Running {
+                    attempt: *attempt,
                     ready: Some(ready),
                     scope: Arc::new(Scope::new()),
-                };
-                running.insert(*attempt, under_way);
+                });
                 (self.tell)(Event::Listens {
                     attempt: *attempt,
                     place,
                 });
             }
-            Err(error) => {
-                let outcome = Self::failed(&self.work, attempt, error);
-                (self.tell)(Event::Ended {
-                    attempt: *attempt,
-                    outcome,
-                });
-            }
+            Err(error) => ended(&self.tell, attempt, Self::failed(&self.work, attempt, error)),
         }
     }
 
     fn meet(&mut self, attempt: &Attempt, name: &str, places: &[Place]) {
         let mut running = lock(&self.running);
-        let Some(under_way) = running.get_mut(attempt) else {
+        let under_way = running.as_mut().filter(|running| running.attempt == *attempt);
+        let Some((ready, scope)) =
+            under_way.and_then(|running| Some((running.ready.take()?, Arc::clone(&running.scope))))
+        else {
             return;
         };
-        let Some(ready) = under_way.ready.take() else {
-            return;
-        };
-        let scope = Arc::clone(&under_way.scope);
         drop(running);
         let (work, tell, under) = (
             Arc::clone(&self.work),
@@ -191,39 +178,35 @@ impl Crew for Threads {
                 tell(Event::Progress { attempt, done, total });
             };
             let result = scope.run(|| work.run(&attempt, &name, &places, ready, &mut progress));
-            lock(&under).remove(&attempt);
+            *lock(&under) = None;
             let outcome = match result {
                 Ok(()) => Outcome::Done,
                 Err(error) => Self::failed(&work, &attempt, error),
             };
-            tell(Event::Ended { attempt, outcome });
+            ended(&tell, &attempt, outcome);
             tell(Event::Free);
         };
         let started = std::thread::Builder::new().name("shard".into()).spawn(run);
         if let Err(error) = started {
-            lock(&self.running).remove(&attempt);
+            *lock(&self.running) = None;
             let error = Error::local("starting a thread for a shard", error);
-            let outcome = Self::failed(&self.work, &attempt, error);
-            (self.tell)(Event::Ended { attempt, outcome });
+            ended(&self.tell, &attempt, Self::failed(&self.work, &attempt, error));
         }
     }
 
     fn end(&mut self, attempt: &Attempt) {
         let mut running = lock(&self.running);
-        let waits = running
-            .get(attempt)
-            .is_some_and(|under_way| under_way.ready.is_some());
-        if waits {
-            running.remove(attempt);
-            (self.tell)(Event::Free);
-        } else if let Some(under_way) = running.get(attempt) {
-            under_way.scope.stop("the attempt does not count");
+        if let Some(under_way) = running.take_if(|running| running.attempt == *attempt) {
+            match under_way.ready {
+                Some(_) => (self.tell)(Event::Free),
+                None => {
+                    under_way.scope.stop("the attempt does not count");
+                    *running = Some(under_way);
+                }
+            }
         }
         drop(running);
-        let name = self.work.state().begun.as_ref().map(|(name, _)| *name);
-        if let Some(name) = name {
-            self.work.partials.remove(&name, attempt);
-        }
+        self.work.drop_partial(attempt);
     }
 
     fn keep(&mut self, attempt: &Attempt) {

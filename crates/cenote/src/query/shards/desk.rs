@@ -10,7 +10,7 @@ use cenote_net::{Channel, ChannelOptions, Identity, PartyId, accept_own};
 use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
 use super::attempt::Work;
-use super::crew::{Tell, Threads};
+use super::crew::{Tell, Threads, ended};
 use super::wire::{Listens, Said, Told, receive, send};
 use crate::{Error, Result};
 
@@ -20,8 +20,8 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Most connections at a time that have not shown the party's key. A worker that is turned away tries again.
 const MOST_STRANGERS: usize = 64;
 
-/// Most workers at a time.
-const MOST_WORKERS: usize = 4096;
+/// Most workers of a party at a time.
+pub const MOST_WORKERS: usize = 4096;
 
 /// How long the last workers may take to hear that the job is over.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -86,7 +86,7 @@ impl Desk {
     }
 
     /// Answers workers until the job is over.
-    fn serve(self: &Arc<Self>, channel: &mut dyn Channel) -> Result<()> {
+    fn serve(&self, channel: &mut dyn Channel) -> Result<()> {
         let number = {
             let mut workers = self.workers();
             if workers.connected.len() >= MOST_WORKERS {
@@ -98,7 +98,7 @@ impl Desk {
             workers.connected.insert(number, Worker::default());
             number
         };
-        let talk = || -> Result<()> {
+        let mut talk = || -> Result<()> {
             loop {
                 let answer = self.answer(number, receive(channel)?)?;
                 send(channel, &answer)?;
@@ -107,17 +107,13 @@ impl Desk {
                 }
             }
         };
-        let mut talk = talk;
-        let ended = talk();
+        let talked = talk();
         let worker = self.workers().connected.remove(&number);
         if let Some((attempt, _, false)) = worker.and_then(|worker| worker.at) {
-            (self.tell)(Event::Ended {
-                attempt,
-                outcome: Outcome::Lost("its worker was lost".into()),
-            });
+            ended(&self.tell, &attempt, lost());
         }
         (self.tell)(Event::Free);
-        ended
+        talked
     }
 
     fn answer(&self, number: u64, said: Said) -> Result<Told> {
@@ -148,8 +144,7 @@ impl Desk {
                 }
                 (Some(_), at) => {
                     if let Some((attempt, _, false)) = at.take() {
-                        let outcome = Outcome::Lost("its worker was lost".into());
-                        (self.tell)(Event::Ended { attempt, outcome });
+                        ended(&self.tell, &attempt, lost());
                     }
                     if !std::mem::replace(&mut worker.is_free, true) {
                         (self.tell)(Event::Free);
@@ -197,12 +192,16 @@ impl Desk {
                 if let Some((attempt, ..)) = worker.at.take().filter(|at| counts(at.2)) {
                     let report = report.and_then(|report| serde_json::from_str(&report).ok());
                     self.work.state().reports.extend(report);
-                    (self.tell)(Event::Ended { attempt, outcome });
+                    ended(&self.tell, &attempt, outcome);
                 }
                 Told::Wait
             }
         })
     }
+}
+
+fn lost() -> Outcome {
+    Outcome::Lost("its worker was lost".into())
 }
 
 fn out_of_turn(what: &str) -> Error {
@@ -304,11 +303,11 @@ impl Accept {
             let serve = move || {
                 let channel = accept_own(own.me, &own.identity, stream, &own.options, HANDSHAKE);
                 own.strangers.fetch_sub(1, Ordering::AcqRel);
-                let ended = match channel {
+                let served = match channel {
                     Ok(mut channel) => own.desk.serve(&mut *channel),
                     Err(error) => Err(error.into()),
                 };
-                if let Err(error) = ended {
+                if let Err(error) = served {
                     tracing::warn!(%error, "a worker is gone");
                 }
             };
@@ -322,7 +321,6 @@ impl Accept {
 
 impl Crew for Remote {
     fn begin(&mut self, name: &JobName, coin: &[u8; 32]) {
-        // This process has the tables for the merge alone, and places no rows.
         self.work.begin(name, coin);
         self.desk.workers().begun = Some((*name, *coin));
         (self.desk.tell)(Event::Free);
@@ -339,10 +337,7 @@ impl Crew for Remote {
 
     fn listen(&mut self, attempt: &Attempt) {
         if let Some(outcome) = self.work.cannot(attempt) {
-            return (self.desk.tell)(Event::Ended {
-                attempt: *attempt,
-                outcome,
-            });
+            return ended(&self.desk.tell, attempt, outcome);
         }
         if attempt.piece == Piece::Merge {
             return self.merge.listen(attempt);
@@ -354,10 +349,7 @@ impl Crew for Remote {
             .filter(|worker| worker.is_free && worker.at.is_none());
         match free.next() {
             Some(worker) => worker.at = Some((*attempt, Stage::Given, false)),
-            None => (self.desk.tell)(Event::Ended {
-                attempt: *attempt,
-                outcome: Outcome::Lost("its worker was lost".into()),
-            }),
+            None => ended(&self.desk.tell, attempt, lost()),
         }
     }
 
@@ -385,10 +377,7 @@ impl Crew for Remote {
                 *ended = true;
             }
         }
-        let name = self.work.state().begun.as_ref().map(|(name, _)| *name);
-        if let Some(name) = name {
-            self.work.partials.remove(&name, attempt);
-        }
+        self.work.drop_partial(attempt);
     }
 
     fn keep(&mut self, attempt: &Attempt) {

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use cenote_net::PartyId;
 use cenote_params::LogProb;
 use cenote_params::shards::of_attempt;
-use cenote_program::{Tally, rows_in_parts};
+use cenote_program::Tally;
+use cenote_program::kept::rows_in_parts;
 use cenote_protocol::Setting;
 use cenote_query::{Cut, Query};
 use cenote_session::Terms;
@@ -26,11 +27,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
+pub use self::desk::MOST_WORKERS;
 pub(super) use self::plan::proposed;
 pub use self::plan::{ShardsPlan, TableInShards};
 pub use self::run::{Placement, work_for};
 pub(super) use self::run::{check_party, run_child, run_party};
-use super::file::QueryJob;
+pub use self::worker::WORKER_PAUSE;
+use super::file::{QueryJob, digest};
 use super::planned::{Part, Planned, fits, tally_of};
 use crate::settings_file::SettingsFile;
 use crate::{Error, Protocol, Result};
@@ -258,16 +261,12 @@ impl Sharded {
 
     /// What a worker and its coordinator compare: all that parties do, and what follows from it.
     fn digest(&self) -> String {
-        let mut hash = Sha256::new();
-        for (name, value) in self.terms() {
-            for part in [name, value] {
-                hash.update((part.len() as u64).to_le_bytes());
-                hash.update(part);
-            }
-        }
-        hash.update(self.cut().shards().to_le_bytes());
-        hash.update(self.in_shards().attempts.to_le_bytes());
-        hex::encode(hash.finalize())
+        let counts = [
+            ("shards", self.cut().shards()),
+            ("attempts", self.in_shards().attempts),
+        ];
+        let counts = counts.map(|(name, count)| (name.to_owned(), count.to_string()));
+        digest(&self.terms().into_iter().chain(counts).collect())
     }
 
     /// What the coordinators compare and hold one another to.

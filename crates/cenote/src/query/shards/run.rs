@@ -17,12 +17,12 @@ use super::partial::Partials;
 use super::worker::Worker;
 use super::{Sharded, Tallies};
 use crate::local::Seat;
-use crate::meeting::{load_identity, meet_with, resolve};
-use crate::outputs::{check_writable, put_aside};
+use crate::meeting::{listen_address, meet_with, resolve};
 use crate::query::file::{Instead, QueryJob};
+use crate::query::planned::SMALL;
 use crate::query::report::{QueryReport, Told};
-use crate::query::run::{allowed, written};
-use crate::report::{PartyReport, Report, Seconds};
+use crate::query::run::{allowed, answered, entered, written};
+use crate::report::{PartyReport, Seconds};
 use crate::stop::Session;
 use crate::{Error, PartyConfig, Result, Transport};
 
@@ -75,6 +75,9 @@ impl OneParty {
             self.sharded.tallies.shard.and_gates,
             self.sharded.tallies.merge.and_gates,
         );
+        if self.sharded.memory_bytes(self.me)? < SMALL {
+            memory::avoid_huge_pages();
+        }
         let (work, workers, listening) = self.into_work()?;
         let work = Arc::new(work);
         let (timeout, connect_timeout) = (work.meeting.timeout, work.meeting.connect_timeout);
@@ -92,7 +95,7 @@ impl OneParty {
         let stop = sender.clone();
         session.then(move || stop.tell(cenote_shards::Event::Stop));
         let tell: Tell = Arc::new(move |event| sender.tell(event));
-        let threads = Threads::new(Arc::clone(&work), Arc::clone(&tell), listening, 1);
+        let threads = Threads::new(Arc::clone(&work), Arc::clone(&tell), listening);
         let mut crew: Box<dyn Crew> = match workers {
             None => Box::new(threads),
             Some(listener) => {
@@ -239,17 +242,20 @@ fn together(reports: Vec<PartyReport>, sharded: &Sharded, start: Instant) -> Opt
     Some(all)
 }
 
-/// Sees that everything is in order that can be known before the peers are met. Gives the fingerprint that peers know this party by, and the AND gates of
-/// the job.
-pub(crate) fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::Fingerprint, u64)> {
-    let identity = load_identity(&config.identity)?;
-    config.check_parties(job.protocol())?;
+/// Sees that everything is in order that can be known before the peers are met. Gives the AND gates of the job.
+pub(crate) fn check_party(config: &PartyConfig, job: QueryJob) -> Result<u64> {
     let sharded = Sharded::new(job)?;
     sharded.admit([config.me])?;
     allowed(config, &sharded.job)?;
-    let tables = sharded.job.tables(config.me)?;
-    sharded.job.query().check(config.me, &tables)?;
-    Ok((identity.fingerprint(), sharded.and_gates()))
+    own_tables(&sharded.job, config.me)?;
+    Ok(sharded.and_gates())
+}
+
+/// The tables of `me`, which keep what is declared of them.
+fn own_tables(job: &QueryJob, me: PartyId) -> Result<Vec<Option<Table>>> {
+    let tables = job.tables(me)?;
+    job.query().check(me, &tables)?;
+    Ok(tables)
 }
 
 /// Where the workers of a party that are processes of their own find their coordinator, and peers find them.
@@ -263,37 +269,18 @@ pub struct Placement {
     pub host: Option<String>,
 }
 
-/// A party that has seen to everything before it meets anybody.
-struct Prepared {
-    job: Arc<QueryJob>,
-    party: OneParty,
-    file: Option<PathBuf>,
-}
-
-/// Sees to everything that can be known before the peers are met.
-fn prepare(config: &PartyConfig, job: QueryJob) -> Result<Prepared> {
-    let start = Instant::now();
-    let identity = Arc::new(load_identity(&config.identity)?);
-    config.check_parties(job.protocol())?;
-    if let Some(bytes) = config.memory {
-        memory::set_limit(bytes);
-    }
-    let sharded = Sharded::new(job)?;
-    sharded.admit([config.me])?;
-    let (job, me) = (Arc::clone(&sharded.job), config.me);
-    let tables = job.tables(me)?;
-    job.query().check(me, &tables)?;
-    let entitled = job.query().schema().answer.to.contains(me);
-    let file = job.answer_file().filter(|_| entitled).map(Path::to_owned);
-    let listening = match &config.listen {
-        Some(address) => Listening::At(listen_address(address)?),
-        None => Listening::Nowhere,
-    };
-    let party = OneParty {
-        me,
-        tables,
+/// The party of `config`, once it has seen to its tables.
+fn one_party(
+    config: &PartyConfig,
+    identity: Arc<Identity>,
+    sharded: Sharded,
+    start: Instant,
+) -> Result<OneParty> {
+    Ok(OneParty {
+        me: config.me,
+        tables: own_tables(&sharded.job, config.me)?,
         identity,
-        folder: config.shards.join(&job.digest()[..16]),
+        folder: config.shards.join(&sharded.job.digest()[..16]),
         meeting: Meeting {
             transport: Transport::Tls,
             connect_timeout: config.connect_timeout,
@@ -302,12 +289,14 @@ fn prepare(config: &PartyConfig, job: QueryJob) -> Result<Prepared> {
             on_wait: config.on_wait.clone(),
             hosts: hosts(config, sharded.job.protocol().parties()),
         },
+        listening: match &config.listen {
+            Some(address) => Listening::At(listen_address(address)?),
+            None => Listening::Nowhere,
+        },
         sharded,
-        listening,
         workers: None,
         start,
-    };
-    Ok(Prepared { job, party, file })
+    })
 }
 
 /// Runs a job in shards as the party of `config`: on this machine, or by workers that connect to the address `workers`.
@@ -317,35 +306,23 @@ pub(crate) fn run_party(
     workers: Option<&str>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<QueryReport> {
-    let Prepared { job, mut party, file } = prepare(config, job)?;
+    let start = Instant::now();
+    let identity = entered(config, &job)?;
+    let sharded = Sharded::new(job)?;
+    sharded.admit([config.me])?;
+    let job = Arc::clone(&sharded.job);
     let policy = allowed(config, &job)?;
+    let mut party = one_party(config, Arc::clone(&identity), sharded, start)?;
     if let Some(address) = workers {
         let failed = |error| Error::Usage(format!("the address for workers, {address}: {error}"));
         party.workers = Some(resolve(address).and_then(TcpListener::bind).map_err(failed)?);
     }
-    if let Some(file) = &file {
-        check_writable(file)?;
-    }
-    if let Some(policy) = policy {
-        policy.count(config.me, job.query(), None)?;
-    }
-    if let Some(file) = &file {
-        put_aside(file)?;
-    }
-    let identity = Arc::clone(&party.identity);
-    let (table, told) = Session::run(STOPPED, |session| {
+    let run = |session: &Session| {
         let topology = topology(job.protocol().parties());
         let connections = meet_with(config, identity, &topology, Budget::default(), session)?;
         party.run(connections, session, progress)
-    })?;
-    if let (Some(file), Some(table)) = (&file, &table) {
-        written(file, table)?;
-    }
-    Ok(QueryReport {
-        answer: told.answer,
-        file: file.map(|file| file.display().to_string()),
-        report: Report::of_one(told.report),
-    })
+    };
+    answered(config, &job, policy, || Session::run(STOPPED, run))
 }
 
 /// Computes shards of a job for the party of `config`, as its coordinator at `placement.coordinator` hands them out, until there are none. `told` hears of each attempt that has
@@ -363,12 +340,15 @@ pub fn work_for(
         let what = "the job is not cut into shards; give `shards = N` in the job file, or run it with `cenote party`";
         return Err(Error::Usage(what.into()));
     }
-    let Prepared { party, .. } = prepare(config, job)?;
+    let start = Instant::now();
+    let identity = entered(config, &job)?;
+    let sharded = Sharded::new(job)?;
+    sharded.admit([config.me])?;
+    let party = one_party(config, Arc::clone(&identity), sharded, start)?;
     let host = match &placement.host {
         Some(host) => host.clone(),
         None => own_host(&placement.coordinator)?,
     };
-    let identity = Arc::clone(&party.identity);
     let work = Arc::new(party.into_work()?.0);
     let listening = Listening::For(placement.listen, host);
     let worker = Worker::connect(work, listening, &placement.coordinator, &identity)?;
@@ -398,10 +378,6 @@ fn own_host(address: &str) -> Result<String> {
     })
 }
 
-fn listen_address(address: &str) -> Result<SocketAddr> {
-    resolve(address).map_err(|error| Error::Usage(format!("listen address {address}: {error}")))
-}
-
 /// The hosts at which the peers of `config` are reached, in the order of the parties.
 fn hosts(config: &PartyConfig, parties: u8) -> Vec<String> {
     let host = |party: PartyId| {
@@ -423,8 +399,7 @@ pub(crate) fn run_child(
     let start = Instant::now();
     let sharded = Sharded::with(QueryJob::load_with(path, instead)?, tallies);
     let job = Arc::clone(&sharded.job);
-    let tables = job.tables(seat.me)?;
-    job.query().check(seat.me, &tables)?;
+    let tables = own_tables(&job, seat.me)?;
     let folder = tempfile::tempdir().map_err(|error| Error::local("making a folder for shards", error))?;
     let (timeout, on_wait) = (seat.timeout(), seat.on_wait());
     let party = OneParty {

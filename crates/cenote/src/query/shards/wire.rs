@@ -1,6 +1,6 @@
 //! What a coordinator and the workers of its party say to each other, over a connection on which both show the party's key. A worker speaks, and the coordinator answers.
 
-use cenote_net::{Channel, Step};
+use cenote_net::{Channel, Step, recv_sized, send_sized};
 use cenote_shards::{Attempt, JobName, Outcome, Place};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -92,19 +92,10 @@ fn strange(what: &str) -> Error {
 
 pub(super) fn send(channel: &mut dyn Channel, said: &impl Serialize) -> Result<()> {
     let bytes = postcard::to_stdvec(said).map_err(|_| strange("something"))?;
-    channel.send_parts(STEP, &[&(bytes.len() as u32).to_le_bytes()])?;
-    channel.send_parts(STEP, &[&bytes])?;
-    Ok(channel.flush()?)
+    Ok(send_sized(channel, [STEP; 2], &bytes)?)
 }
 
 pub(super) fn receive<T: DeserializeOwned>(channel: &mut dyn Channel) -> Result<T> {
-    let mut length = [0; 4];
-    channel.recv(STEP, &mut length)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > MOST {
-        return Err(strange("something longer than it may be,"));
-    }
-    let mut bytes = vec![0; length];
-    channel.recv(STEP, &mut bytes)?;
+    let bytes = recv_sized(channel, [STEP; 2], MOST)?;
     postcard::from_bytes(&bytes).map_err(|_| strange("something"))
 }

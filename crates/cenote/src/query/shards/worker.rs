@@ -1,7 +1,7 @@
 //! A worker that is a process of its own: it asks its coordinator for work until there is none.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use super::wire::{Listens, Said, Told, receive, send};
 use crate::stop;
 use crate::{Error, Result};
 
-/// How often a worker that waits asks.
-const SOON: Duration = Duration::from_millis(40);
+/// How often a worker that waits asks its coordinator.
+pub const WORKER_PAUSE: Duration = Duration::from_millis(40);
 
 /// How often a worker that computes says how far it is.
 const NOW_AND_THEN: Duration = Duration::from_millis(300);
@@ -64,16 +64,10 @@ impl Worker {
             }
         };
         let (sender, events) = channel();
-        let sender = Mutex::new(sender);
-        let tell = move |event| {
-            // Nobody listens any more once the worker ends.
-            let _ = sender
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .send(event);
-        };
+        // Nobody listens any more once the worker ends.
+        let tell = move |event| drop(sender.send(event));
         Ok(Worker {
-            crew: Threads::new(Arc::clone(&work), Arc::new(tell), listening, 1),
+            crew: Threads::new(Arc::clone(&work), Arc::new(tell), listening),
             work,
             events,
             channel: channel_to,
@@ -90,7 +84,7 @@ impl Worker {
         let mut answer = self.say(&Said::Hello(self.work.sharded.digest()))?;
         loop {
             match answer {
-                Told::Wait => sleep(SOON),
+                Told::Wait => sleep(WORKER_PAUSE),
                 Told::Begin(name, coin, tables) if tables == self.work.tables_digest => {
                     self.crew.begin(&name, &coin);
                 }
@@ -131,7 +125,7 @@ impl Worker {
                 Ok(Event::Listens { place, .. }) => {
                     let mut answer = self.say(&Said::Listens(Listens::from(&place)))?;
                     while let Told::Wait = answer {
-                        sleep(SOON);
+                        sleep(WORKER_PAUSE);
                         answer = self.say(&Said::Waits)?;
                     }
                     let Told::Meet(name, places) = answer else {
