@@ -20,6 +20,17 @@ use crate::settings::Settings;
 use crate::stock::Stock;
 use crate::unsettled::AgainstPeers;
 
+/// Removes what jobs in shards have left that a service cut off. It is sealed under keys that are gone.
+fn remove_shards(settings: &Settings) {
+    let folder = settings.shards();
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::warn!(folder = %folder.display(), %error, "what shards have left cannot be removed");
+        }
+        _ => {}
+    }
+}
+
 /// What the parts of a service stand on.
 pub(crate) struct Base {
     pub(crate) settings: Arc<Settings>,
@@ -47,6 +58,7 @@ impl Base {
     pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
         let me = settings.me;
         let database = Database::open(&settings.folder, &settings.database)?;
+        remove_shards(&settings);
         let policy = policy::read(&settings)?;
         let since = Timestamp::now();
         let version = env!("CARGO_PKG_VERSION").to_owned();

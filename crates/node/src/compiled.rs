@@ -8,6 +8,7 @@ use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
 use cenote_service::live::Revealed;
 use cenote_service::policy::Size;
+use cenote_session::Topology;
 
 /// The kind of program that is a circuit.
 const CIRCUIT: &str = "circuit";
@@ -186,6 +187,14 @@ impl Compiled {
         }
     }
 
+    /// How the parties are connected when a run begins.
+    pub(crate) fn topology(&self) -> Topology {
+        match &self.work {
+            Work::Circuit { .. } => self.protocol().topology(),
+            Work::Query(query) => query.topology(),
+        }
+    }
+
     /// How many parties take part.
     pub(crate) fn parties(&self) -> u8 {
         self.protocol().parties()
@@ -339,11 +348,17 @@ impl Compiled {
                 }
                 text
             }
-            Work::Query(query) => format!(
-                "The query {} is answered ({ands} AND gates), with protocol {protocol}. {}",
-                query.job().text().trim(),
-                query.job().query().learnt().join(" ")
-            ),
+            Work::Query(query) => {
+                let mut text = format!(
+                    "The query {} is answered ({ands} AND gates), with protocol {protocol}. {}",
+                    query.job().text().trim(),
+                    query.job().query().learnt().join(" ")
+                );
+                if let Some(how) = query.in_shards() {
+                    text += &format!(" {how}");
+                }
+                text
+            }
         }
     }
 }

@@ -1,13 +1,12 @@
 //! One session of a job that has begun, from this party's inputs to what it learns.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cenote::keeping;
 use cenote::query;
 use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::{Output, Party, PartyId, PartyReport, Transport};
-use cenote_service::job::{FailKind, Job};
+use cenote_service::job::{FailKind, Job, JobId};
 use cenote_service::live::Happened;
 use cenote_session::Warning;
 
@@ -17,21 +16,33 @@ use crate::failure::Fault;
 use crate::kept::KeptValues;
 use crate::monitor::Monitor;
 use crate::own_data::OwnData;
+use crate::peers::Peers;
 use crate::results::{Answer, JobResult, Outputs, learnt};
 use crate::running_job::RunningJob;
+use crate::settings::Settings;
 use crate::stock::{ShelfGuard, Stock};
 use crate::unsettled::AgainstPeers;
 
 /// What else the parties compare before they compute. Once they have agreed, what a peer does is on record.
-struct Agreed<'a> {
-    job: &'a Job,
-    running: &'a RunningJob,
+struct Agreed {
+    proposal: String,
+    running: Arc<RunningJob>,
     protocol: &'static str,
 }
 
-impl AlsoAgree for Agreed<'_> {
+impl Agreed {
+    fn new(job: &Job, compiled: &Compiled, running: &Arc<RunningJob>) -> Self {
+        Agreed {
+            proposal: job.digest.to_string(),
+            running: Arc::clone(running),
+            protocol: compiled.protocol().name(),
+        }
+    }
+}
+
+impl AlsoAgree for Agreed {
     fn terms(&self) -> Terms {
-        vec![("proposal".into(), self.job.digest.to_string())]
+        vec![("proposal".into(), self.proposal.clone())]
     }
 
     fn agreed(&self) {
@@ -45,8 +56,8 @@ impl AlsoAgree for Agreed<'_> {
 
 /// What computes with the peers. It has no lock of its own.
 pub(crate) struct Sessions {
-    me: u8,
-    phase_timeout: Option<Duration>,
+    settings: Arc<Settings>,
+    peers: Arc<Peers>,
     kept: Arc<KeptValues>,
     data: Arc<OwnData>,
     monitor: Arc<Monitor>,
@@ -57,8 +68,8 @@ pub(crate) struct Sessions {
 impl Sessions {
     pub(crate) fn new(base: &Base) -> Self {
         Sessions {
-            me: base.settings.me,
-            phase_timeout: base.settings.phase_timeout,
+            settings: Arc::clone(&base.settings),
+            peers: Arc::clone(&base.peers),
             kept: Arc::clone(&base.kept),
             data: Arc::clone(&base.data),
             monitor: Arc::clone(&base.monitor),
@@ -72,7 +83,7 @@ impl Sessions {
         &self,
         job: &Job,
         (compiled, connections): (Arc<Compiled>, Connections),
-        running: &RunningJob,
+        running: &Arc<RunningJob>,
         on_shelf: Option<&ShelfGuard>,
     ) -> Result<(Arc<Compiled>, JobResult), Fault> {
         let result = match &compiled.work {
@@ -83,11 +94,9 @@ impl Sessions {
     }
 
     /// Tells whoever listens how far a job is.
-    fn progress<'a>(&'a self, running: &'a RunningJob) -> impl FnMut(u64, u64) + 'a {
-        |done, total| {
-            if running.progress(done, total) {
-                self.monitor.tell(&Happened::Progress(running.shown()));
-            }
+    fn progress(&self, running: &RunningJob, far: &query::Far) {
+        if running.progress(far) {
+            self.monitor.tell(&Happened::Progress(running.shown()));
         }
     }
 
@@ -104,7 +113,7 @@ impl Sessions {
         job: &Job,
         compiled: &Compiled,
         mut connections: Connections,
-        running: &RunningJob,
+        running: &Arc<RunningJob>,
         on_shelf: Option<&ShelfGuard>,
     ) -> Result<JobResult, Fault> {
         let Work::Circuit {
@@ -121,7 +130,7 @@ impl Sessions {
             .read_inputs(&job.binding, compiled, posted, |index, source, name| {
                 Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
             })?;
-        let (me, kept) = (PartyId(self.me), circuit.keeping());
+        let (me, kept) = (PartyId(self.settings.me), circuit.keeping());
         let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
         inputs.extend(held);
@@ -130,13 +139,9 @@ impl Sessions {
             protocol: compiled.protocol(),
             program,
             inputs: &inputs,
-            also_agree: &Agreed {
-                job,
-                running,
-                protocol: compiled.protocol().name(),
-            },
+            also_agree: &Agreed::new(job, compiled, running),
             transport: Transport::Tls,
-            phase_timeout: self.phase_timeout,
+            phase_timeout: self.settings.phase_timeout,
         };
         let stored = match on_shelf.is_some() || running.shelf.is_some() {
             true => self.stock.agree_on_stock(&mut connections, on_shelf, compiled)?,
@@ -146,7 +151,9 @@ impl Sessions {
             Some((prepared, store)) => (prepared, Some(store)),
             None => (prepared.clone(), None),
         };
-        let mut progress = self.progress(running);
+        let mut progress = |done, total| {
+            self.progress(running, &query::Far::of_one(done, total));
+        };
         let outcome = party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress);
         inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
         let outcome = outcome?;
@@ -162,13 +169,25 @@ impl Sessions {
         Ok(JobResult { text, shares })
     }
 
+    /// Joins the parties in the shards of a job.
+    fn join(&self, job: JobId) -> query::Join {
+        let (peers, timeout) = (Arc::clone(&self.peers), self.settings.timeout);
+        Arc::new(move |topology, part| {
+            let wires = peers
+                .wires
+                .get()
+                .ok_or_else(|| cenote::Error::Usage("there are no connections to the peers".into()))?;
+            wires.connections(topology, &format!("job {job}: {part}"), timeout)
+        })
+    }
+
     fn compute_query(
         &self,
         job: &Job,
         compiled: &Compiled,
         query: &query::Proposed,
         connections: Connections,
-        running: &RunningJob,
+        running: &Arc<RunningJob>,
     ) -> Result<JobResult, Fault> {
         // They may have changed since it was approved.
         self.data
@@ -178,16 +197,16 @@ impl Sessions {
         let posted = self.data.posted_for(job)?;
         let tables = self.data.read_tables(&job.binding, compiled, query, posted)?;
         let run = query::Run {
-            tables: &tables,
-            also_agree: &Agreed {
-                job,
-                running,
-                protocol: compiled.protocol().name(),
-            },
+            tables,
+            also_agree: Arc::new(Agreed::new(job, compiled, running)),
             transport: Transport::Tls,
-            phase_timeout: self.phase_timeout,
+            timeout: self.settings.timeout,
+            phase_timeout: self.settings.phase_timeout,
+            join: self.join(job.proposal.id),
+            folder: self.settings.shards().join(job.proposal.id.to_string()),
         };
-        let ended = query.run(run, || Ok(connections), &mut self.progress(running))?;
+        let mut progress = |far: &query::Far| self.progress(running, far);
+        let ended = query.run(run, || Ok(connections), &mut progress)?;
         running.set_open(!ended.is_agreed);
         self.keep_report(job, running, &ended.report);
         let text = ended

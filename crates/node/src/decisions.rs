@@ -81,7 +81,7 @@ impl Decisions {
         let id = job.proposal.id;
         let mut binding = self.data.usual_binding(&job.proposal);
         if let (Work::Query(query), Some(rules)) = (&compiled.work, self.data.rules_of_tables()?) {
-            if let Err(error) = rules.check(PartyId(self.me), query.job().query()) {
+            if let Err(error) = rules.check_job(PartyId(self.me), query.job()) {
                 return self.declines(id, error.to_string());
             }
             // A person may know other data for it.

@@ -1,6 +1,6 @@
 //! Failures of runs, in the record's kinds.
 
-use cenote::Error;
+use cenote::{Error, Kind};
 use cenote_net::Error as NetError;
 use cenote_service::job::FailKind;
 use cenote_session::Error as EngineError;
@@ -12,6 +12,12 @@ pub(crate) fn kind(error: &Error) -> FailKind {
             FailKind::BadInput
         }
         Error::Usage(_) | Error::Refused(_) => FailKind::Refused,
+        Error::Service {
+            kind: Kind::Network, ..
+        } => FailKind::PeerLost,
+        Error::Service {
+            kind: Kind::Reported, ..
+        } => FailKind::Peer,
         Error::Protocol { error } => match error {
             EngineError::Aborted { .. } => FailKind::Cheating,
             EngineError::Net(NetError::Mismatch { .. }) => FailKind::Mismatch,

@@ -148,9 +148,7 @@ impl OwnData {
             return Ok(());
         };
         let refused = |error: cenote::Error| Error::Approval(error.to_string());
-        rules
-            .check(PartyId(self.me), query.job().query())
-            .map_err(refused)?;
+        rules.check_job(PartyId(self.me), query.job()).map_err(refused)?;
         let mine = |bound: &&Binding| {
             let mut inputs = compiled.inputs.iter();
             inputs.any(|input| input.owner == self.me && input.name == bound.input)

@@ -134,7 +134,7 @@ impl Runs {
     }
 
     /// One run of a job, from its beginning to its end.
-    fn run_job(&self, waiting: &Waiting, running: &RunningJob) {
+    fn run_job(&self, waiting: &Waiting, running: &Arc<RunningJob>) {
         let id = waiting.job;
         let mut on_shelf = None;
         if self.settings.me == LEADER {
@@ -253,7 +253,7 @@ impl Runs {
             .wires
             .get()
             .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
-        let topology = compiled.protocol().topology();
+        let topology = compiled.topology();
         let left = deadline.millis().saturating_sub(Timestamp::now().millis());
         let limit = self
             .settings

@@ -4,11 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
+use cenote::query;
 use cenote::runner::Connections;
 use cenote_net::Closer;
 use cenote_service::Timestamp;
 use cenote_service::job::{FailKind, JobId, Remote};
-use cenote_service::live::Running;
+use cenote_service::live::{Running, RunningShards};
 use cenote_session::Warning;
 
 use crate::failure::Fault;
@@ -37,6 +38,8 @@ pub(crate) struct RunningJob {
     warned: OnceLock<(&'static str, Vec<Warning>)>,
     done: AtomicU64,
     total: AtomicU64,
+    /// How far its shards are, if it is cut.
+    shards: Mutex<Option<RunningShards>>,
     /// When its progress is worth telling next.
     next_word: Mutex<Instant>,
     end: Mutex<End>,
@@ -77,6 +80,7 @@ impl RunningJob {
             warned: OnceLock::new(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
+            shards: Mutex::default(),
             next_word: Mutex::new(Instant::now() + WORDS),
             end: Mutex::default(),
             said: Condvar::new(),
@@ -202,12 +206,14 @@ impl RunningJob {
         connections
     }
 
-    /// It is so far. Gives whether that is worth telling: a percent more, and a while after the last time.
-    pub(crate) fn progress(&self, done: u64, total: u64) -> bool {
+    /// It is so far. Gives whether that is worth telling: a percent more, or a shard, and a while after the last time.
+    pub(crate) fn progress(&self, far: &query::Far) -> bool {
+        let (done, total) = (far.done, far.total);
+        let changed = self.are_shards_changed(far.shards.as_ref());
         let before = self.done.swap(done, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
         let step = (total / 100).max(1);
-        if done / step == before / step {
+        if done / step == before / step && !changed {
             return false;
         }
         let mut next = lock(&self.next_word);
@@ -219,6 +225,22 @@ impl RunningJob {
         true
     }
 
+    /// Notes how far its shards are. Gives whether that is another than before.
+    fn are_shards_changed(&self, now: Option<&query::ShardsFar>) -> bool {
+        let Some(far) = now else { return false };
+        let now = RunningShards {
+            shards: far.shards,
+            done: far.done,
+            handed_out: far.handed_out,
+            attempts: far.attempts,
+            running: far.running.clone(),
+        };
+        let mut shards = lock(&self.shards);
+        let changed = shards.as_ref() != Some(&now);
+        *shards = Some(now);
+        changed
+    }
+
     /// How far it is.
     pub(crate) fn shown(&self) -> Running {
         Running {
@@ -226,6 +248,7 @@ impl RunningJob {
             since: self.since,
             done: self.done.load(Ordering::Relaxed),
             total: self.total.load(Ordering::Relaxed),
+            shards: lock(&self.shards).clone(),
         }
     }
 }

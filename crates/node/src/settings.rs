@@ -66,6 +66,11 @@ pub struct StockSettings {
 const MARGIN: u64 = 1 << 30;
 
 impl Settings {
+    /// Where jobs in shards have what their shards keep, while they run.
+    pub(crate) fn shards(&self) -> PathBuf {
+        self.folder.join("shards")
+    }
+
     /// What may run here.
     pub(crate) fn limits(&self) -> Limits {
         Limits {

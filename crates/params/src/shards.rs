@@ -50,15 +50,20 @@ pub fn capacity(rows: u64, most_of_key: u64, shards: u64, security: u32) -> Resu
     let keys = rows.div_ceil(most_of_key);
     // `E(B - j)⁺` times this is what the rows beyond `m j` come to, for the bound on all parts.
     let scale = (most_of_key as f64) * (shards as f64) * f64::from(security).exp2() * ROUNDING;
-    let mut least = rows + 1;
+    let mut least = u64::MAX;
     for (j, excess) in stop_losses(keys, shards, scale) {
         let beyond = (scale * excess).ceil().max(1.0);
         if beyond > rows as f64 {
             break;
         }
-        least = least.min(j * most_of_key + beyond as u64);
+        let most = j * most_of_key + beyond as u64;
+        // But for what is rounded this is convex in `j`: from here on it only grows.
+        if most > least.saturating_add(2) {
+            break;
+        }
+        least = least.min(most);
     }
-    Ok(least - 1)
+    Ok(least.min(rows + 1) - 1)
 }
 
 /// `E(B - j)⁺` for `B` of `Bin(keys, 1/shards)`, from a `j` so large that it is nothing, down to 0.
@@ -205,6 +210,27 @@ mod tests {
             assert!(
                 bound - exact <= (exact - mean) / 20 + 2,
                 "{rows} {shards}: {exact} {bound}, {mean} on average"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_missed_by_stopping_where_it_only_grows() {
+        for (rows, most, shards, security) in [
+            (1u64 << 20, 1, 2, 40),
+            (1 << 20, 3, 2, 128),
+            (1 << 18, 1, 4096, 53),
+            (1 << 12, 64, 16, 40),
+            (5000, 999, 3, 1),
+            (77, 1, 2, 1),
+        ] {
+            let scale = (most as f64) * (shards as f64) * f64::from(security).exp2() * ROUNDING;
+            let all = stop_losses(rows.div_ceil(most), shards, scale);
+            let least = all.map(|(j, excess)| (j * most) as f64 + (scale * excess).ceil().max(1.0));
+            let least = least.fold((rows + 1) as f64, f64::min);
+            assert_eq!(
+                capacity(rows, most, shards, security).unwrap() as f64,
+                least - 1.0
             );
         }
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-pub use cenote_api::view::{About, Alarm, AlarmKind, Data, LinkState, Peer, Revealed, Running, Stock};
+pub use cenote_api::view::{
+    About, Alarm, AlarmKind, Data, LinkState, Peer, Revealed, Running, RunningShards, Stock,
+};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 

@@ -128,6 +128,26 @@ pub struct Running {
     pub done: u64,
     /// Of so many.
     pub total: u64,
+    /// How far its shards are, if it is cut into shards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<RunningShards>,
+}
+
+/// How far the shards of a job are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct RunningShards {
+    /// How many shards there are.
+    pub shards: u32,
+    /// Those that are done.
+    pub done: u32,
+    /// Attempts that were made so far, at shards and the merge.
+    pub handed_out: u32,
+    /// How many there may be.
+    pub attempts: u32,
+    /// What is computed now, such as `shard 3 (attempt 1)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<String>,
 }
 
 /// What an operator should see to.

@@ -120,12 +120,6 @@ impl QueryJob {
         let path = Path::new(Bundle::JOB);
         let (file, settings, source) =
             SettingsFile::parse_with::<File>(path, bundle.job.clone(), is_setting)?;
-        if let Some(shards) = &file.shards {
-            return Err(source.fault(
-                shards.span(),
-                "services run a job in one session; leave `shards` out, or run it with `cenote party`",
-            ));
-        }
         if let Some(table) = file.tables.iter().find(|table| table.get_ref().file.is_some()) {
             return Err(source.fault(
                 table.span(),
@@ -140,7 +134,14 @@ impl QueryJob {
         bundle.check(&[], &source)?;
         let spans: Vec<_> = file.tables.iter().map(Spanned::span).collect();
         let job = Self::checked(file, &settings, &source, &Instead::default())?;
-        let exchanges = job.query.exchanges();
+        let exchanges = match &job.in_shards {
+            None => job.query.exchanges(),
+            // A shard is measured once for all.
+            Some(InShards { cut, .. }) => {
+                let merge = cut.merge().exchanges();
+                cut.shard().exchanges().saturating_add(merge)
+            }
+        };
         if exchanges > MAX_EXCHANGES {
             return Err(source.fault_in_general(format!(
                 "planning the query would take {exchanges} exchanges, more than the limit of {MAX_EXCHANGES} for a proposed job; lower `max_rows` of \

@@ -18,11 +18,13 @@ pub use self::entry::field;
 pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
 pub use self::policy::Policy;
-pub use self::proposed::{Ended, Proposed, Run};
+pub use self::proposed::{Ended, Far, Proposed, Run};
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::QueryPart;
 pub use self::run::{check_party, coordinate_party, run_here, run_party};
-pub use self::shards::{MOST_WORKERS, Placement, ShardsPlan, TableInShards, WORKER_PAUSE, work_for};
+pub use self::shards::{
+    Join, MOST_WORKERS, Placement, ShardsFar, ShardsPlan, TableInShards, WORKER_PAUSE, work_for,
+};
 
 use crate::Error;
 

@@ -24,6 +24,9 @@ pub(super) const SMALL: u64 = 1 << 30;
 /// Bytes that the allocator keeps of what planning a query took.
 const PLANNING: u64 = 16 << 20;
 
+/// Bytes that a process takes anyway that has planned a query.
+pub(super) const PROCESS_BYTES: u64 = PROCESS + PLANNING;
+
 /// Of what a session takes the allocator keeps as much again as this part at most, for a while, once it is free.
 const FREED: u64 = 4;
 
@@ -84,7 +87,7 @@ impl Planned {
 
     /// The most bytes that `party` takes: before it meets the others, and while it computes with them.
     pub(super) fn memory_bytes(&self, party: PartyId) -> u64 {
-        (PROCESS + PLANNING).saturating_add(self.session_bytes(party))
+        PROCESS_BYTES.saturating_add(self.session_bytes(party))
     }
 
     /// The same without what the process takes anyway.

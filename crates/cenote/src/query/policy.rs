@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::answers::{Answers, Limit};
+use super::file::QueryJob;
 use crate::settings_file::SettingsFile;
 use crate::{Error, Result};
 
@@ -87,7 +88,7 @@ impl Policy {
     ///
     /// # Errors
     /// [`Error::Usage`], which names the table and the rule.
-    pub fn check(&self, me: PartyId, query: &Query) -> Result<()> {
+    fn check(&self, me: PartyId, query: &Query) -> Result<()> {
         let schema = query.schema();
         let flows = query.flows();
         for (at, table) in schema.tables.iter().enumerate() {
@@ -148,6 +149,22 @@ impl Policy {
             None => "its rule is for the data that it names, and not for what is posted".into(),
         };
         Err(self.refused(table, &what))
+    }
+
+    /// Sees that `job` may ask `me` for what it does, cut as it is.
+    ///
+    /// # Errors
+    /// As [`Policy::check`]; where another party's table is whole in all shards, and one of `me` is not.
+    pub fn check_job(&self, me: PartyId, job: &QueryJob) -> Result<()> {
+        self.check(me, job.query())?;
+        let in_shards = job.in_shards();
+        match in_shards.and_then(|in_shards| in_shards.cut.varies_beside(me)) {
+            None => Ok(()),
+            Some(table) => Err(Error::Usage(format!(
+                "the job is cut so that every shard has all of table {table}, whose owner could give other rows in each, and learn of single rows of this party; with a policy, \
+                 take part in jobs only whose tables are all cut by a key, or leave `shards` out"
+            ))),
+        }
     }
 
     /// Sees the same of a file that the party's own job names for a table, if the rule says for which data it is.

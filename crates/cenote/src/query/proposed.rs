@@ -2,20 +2,20 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote_net::PartyId;
-use cenote_program::Tally;
 use cenote_query::Declared;
-use cenote_session::{AlsoAgree, Connections};
+use cenote_session::{AlsoAgree, Connections, Topology};
 use cenote_tables::Table;
 
 use super::file::QueryJob;
 use super::planned::Planned;
 use super::report::Answered;
-use super::run::Party;
+use super::run::{Held, Party, Takes};
+use super::shards::{Join, Joined, Sharded, ShardsFar};
 use crate::report::PartyReport;
 use crate::{Bundle, Error, Result, Transport};
 
@@ -26,22 +26,51 @@ const CELL: u64 = 96;
 #[derive(Debug)]
 pub struct Proposed {
     job: Arc<QueryJob>,
-    tally: Tally,
+    takes: Takes,
     me: PartyId,
+    and_gates: u64,
     memory_bytes: Vec<u64>,
     traffic_bytes: u64,
 }
 
 /// One run of it.
-pub struct Run<'a> {
+pub struct Run {
     /// The party's tables; nothing for those of others.
-    pub tables: &'a [Option<Table>],
-    /// What else the parties compare before they compute.
-    pub also_agree: &'a (dyn AlsoAgree + Sync),
+    pub tables: Vec<Option<Table>>,
+    /// What else the parties compare before they compute, in each session.
+    pub also_agree: Arc<dyn AlsoAgree + Send + Sync>,
     /// How the parties are joined, for the report.
     pub transport: Transport,
-    /// How long each phase of the session may take.
+    /// How long a session waits for a silent peer.
+    pub timeout: Duration,
+    /// How long each phase of a session may take.
     pub phase_timeout: Option<Duration>,
+    /// Joins the parties in the sessions of a job in shards.
+    pub join: Join,
+    /// A folder of its own, for what shards keep; it is made, and removed at the end.
+    pub folder: PathBuf,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Far {
+    /// AND gates that are done.
+    pub done: u64,
+    /// Of how many.
+    pub total: u64,
+    /// How far its shards are, if it is cut.
+    pub shards: Option<ShardsFar>,
+}
+
+impl Far {
+    /// How far one session is.
+    pub fn of_one(done: u64, total: u64) -> Self {
+        Far {
+            done,
+            total,
+            shards: None,
+        }
+    }
 }
 
 /// How a run has ended whose parties have computed.
@@ -61,17 +90,32 @@ impl Proposed {
     /// # Errors
     /// Those of [`QueryJob::from_bundle`]; [`Error::Usage`] if it takes more memory than the process may have.
     pub fn new(bundle: &Bundle, me: PartyId) -> Result<Self> {
-        let planned = Planned::new(QueryJob::from_bundle(bundle)?)?;
-        let parties = (0..planned.job.protocol().parties()).map(PartyId);
-        let memory_bytes = parties.map(|party| {
-            let text = text_bytes(&planned.job, party);
-            planned.session_bytes(party).saturating_add(text)
-        });
+        let job = QueryJob::from_bundle(bundle)?;
+        let parties = (0..job.protocol().parties()).map(PartyId);
+        let with_text = |job: &QueryJob, party, session: u64| session.saturating_add(text_bytes(job, party));
+        if job.in_shards().is_some() {
+            let sharded = Sharded::new(job)?;
+            let bytes = parties.map(|party| {
+                let session = sharded.session_bytes(party)?;
+                Ok(with_text(&sharded.job, party, session))
+            });
+            return Ok(Proposed {
+                memory_bytes: bytes.collect::<Result<_>>()?,
+                traffic_bytes: sharded.traffic_bytes()?,
+                and_gates: sharded.and_gates(),
+                takes: Takes::InShards(Box::new(sharded.tallies().clone())),
+                job: sharded.job,
+                me,
+            });
+        }
+        let planned = Planned::new(job)?;
+        let bytes = parties.map(|party| with_text(&planned.job, party, planned.session_bytes(party)));
         Ok(Proposed {
-            memory_bytes: memory_bytes.collect(),
+            memory_bytes: bytes.collect(),
             traffic_bytes: planned.prepared.traffic_bytes(&planned.tally.demand()),
+            and_gates: planned.tally.and_gates,
+            takes: Takes::Whole(planned.tally),
             job: planned.job,
-            tally: planned.tally,
             me,
         })
     }
@@ -83,7 +127,20 @@ impl Proposed {
 
     /// AND gates of a run.
     pub fn and_gates(&self) -> u64 {
-        self.tally.and_gates
+        self.and_gates
+    }
+
+    /// How the parties are connected when a run begins.
+    pub fn topology(&self) -> Topology {
+        match self.takes {
+            Takes::Whole(_) => self.job.protocol().topology(),
+            Takes::InShards(_) => cenote_shards::topology(self.job.protocol().parties()),
+        }
+    }
+
+    /// How it is cut, in a sentence, if it is.
+    pub fn in_shards(&self) -> Option<String> {
+        self.job.in_shards().map(|in_shards| in_shards.told())
     }
 
     /// The most bytes of memory that a run takes at each party, besides what the process takes anyway.
@@ -130,7 +187,10 @@ impl Proposed {
     /// # Errors
     /// [`Error::Table`], which says what they do not keep.
     pub fn rehearse(&self, tables: &[Option<Table>]) -> Result<()> {
-        self.job.query().prepare(self.me, tables)?;
+        match self.takes {
+            Takes::Whole(_) => self.job.query().prepare(self.me, tables).map(drop)?,
+            Takes::InShards(_) => self.job.query().check(self.me, tables)?,
+        }
         Ok(())
     }
 
@@ -141,34 +201,60 @@ impl Proposed {
             .ok_or_else(|| Error::Usage(format!("the query has {} tables", tables.len())))
     }
 
-    /// Runs the query once. Nobody is met before this party's tables are seen to keep what is declared. `progress` is told the AND gates done, of how many.
-    /// The answer, if it is for this party.
+    /// Runs the query once, over the connections of [`Proposed::topology`] that `connect` gives. Nobody is met before this party's tables are seen to keep what is
+    /// declared. The answer, if it is for this party.
     ///
     /// # Errors
     /// [`Error::Table`] if a table does not keep what is declared, or the query has no answer; what `connect` fails with;
     /// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating.
     pub fn run(
         &self,
-        run: Run<'_>,
+        run: Run,
         connect: impl FnOnce() -> Result<Connections>,
-        progress: &mut dyn FnMut(u64, u64),
+        progress: &mut dyn FnMut(&Far),
     ) -> Result<Ended> {
-        let planned = Planned::with(Arc::clone(&self.job), self.tally.clone())?;
-        let given = self.job.query().prepare(self.me, run.tables)?;
-        let party = Party {
-            me: self.me,
-            start: Instant::now(),
-            phase_timeout: run.phase_timeout,
-            transport: run.transport,
-            also_agree: run.also_agree,
+        let held = match &self.takes {
+            Takes::InShards(takes) => {
+                let joined = Joined {
+                    sharded: Sharded::with(Arc::clone(&self.job), takes.as_ref().clone()),
+                    me: self.me,
+                    run,
+                };
+                joined.run(connect, progress)?
+            }
+            Takes::Whole(tally) => {
+                let planned = Planned::with(Arc::clone(&self.job), tally.clone())?;
+                self.run_whole(planned, run, connect, progress)?
+            }
         };
-        let held = party.run(planned, given, connect()?, progress)?;
         Ok(Ended {
             answer: held
                 .result
                 .map(|table| table.map(|table| Answered::rows_of(&table))),
             report: held.report,
             is_agreed: held.is_agreed,
+        })
+    }
+
+    /// Runs it in one session.
+    fn run_whole(
+        &self,
+        planned: Planned,
+        run: Run,
+        connect: impl FnOnce() -> Result<Connections>,
+        progress: &mut dyn FnMut(&Far),
+    ) -> Result<Held> {
+        let given = self.job.query().prepare(self.me, &run.tables)?;
+        drop(run.tables);
+        let party = Party {
+            me: self.me,
+            start: Instant::now(),
+            phase_timeout: run.phase_timeout,
+            transport: run.transport,
+            also_agree: &*run.also_agree,
+        };
+        party.run(planned, given, connect()?, &mut |done, total| {
+            progress(&Far::of_one(done, total));
         })
     }
 }

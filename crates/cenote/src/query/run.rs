@@ -36,9 +36,9 @@ pub(crate) struct QueryPart {
     takes: Takes,
 }
 
-/// What a job takes, as the parent has found.
+/// What a job takes, as was found before.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-enum Takes {
+pub(super) enum Takes {
     Whole(Tally),
     InShards(Box<shards::Tallies>),
 }
@@ -62,7 +62,7 @@ pub fn run_here(
         let sharded = Sharded::new(job)?;
         sharded.admit(all)?;
         let takes = Takes::InShards(Box::new(sharded.tallies().clone()));
-        (sharded.job(), takes)
+        (sharded.job, takes)
     } else {
         let planned = Planned::new(job)?;
         planned.admit(all)?;
@@ -138,16 +138,7 @@ fn run_task(seat: &Seat<'_>, part: &QueryPart, tally: &Tally) -> Result<Told> {
 pub(super) fn allowed(config: &PartyConfig, job: &QueryJob) -> Result<Option<Policy>> {
     let policy = config.policy.as_deref().map(Policy::load).transpose()?;
     if let Some(policy) = &policy {
-        policy.check(config.me, job.query())?;
-        let whole = job
-            .in_shards()
-            .and_then(|in_shards| in_shards.cut.varies_beside(config.me));
-        if let Some(table) = whole {
-            return Err(Error::Usage(format!(
-                "the job is cut so that every shard has all of table {table}, whose owner could give other rows in each, and learn of single rows of this party; with a policy, \
-                 take part in jobs only whose tables are all cut by a key, or leave `shards` out"
-            )));
-        }
+        policy.check_job(config.me, job)?;
         for (table, file) in job.own_files(config.me) {
             policy.check_file(table, file)?;
         }

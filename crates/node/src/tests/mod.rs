@@ -10,6 +10,7 @@ mod life;
 mod names;
 mod policy;
 mod queries;
+mod shards;
 mod trunks;
 pub(crate) mod unsettled;
 mod waits;

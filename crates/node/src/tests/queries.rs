@@ -51,7 +51,7 @@ pub(super) fn submit(world: &World, job: String, key: &str) -> JobId {
     job.expect("submitted").proposal.id
 }
 
-fn answer(world: &World, party: u8, id: JobId) -> Value {
+pub(super) fn answer(world: &World, party: u8, id: JobId) -> Value {
     let text = world.node(party).fetch(id, "key", person()).expect("an answer");
     serde_json::from_slice(&text).expect("JSON")
 }
@@ -126,7 +126,7 @@ fn two_parties_give_tables_that_are_posted_or_named() {
 }
 
 /// Why a party has declined a job, as its own record says. The others know that it has, from itself or from one another, and no more.
-fn declined_by(world: &World, party: u8, id: JobId) -> String {
+pub(super) fn declined_by(world: &World, party: u8, id: JobId) -> String {
     let mut states = world.wait_declined(id);
     let own = states[usize::from(party)].take();
     for state in states.into_iter().flatten() {

@@ -14,7 +14,7 @@ use crate::Node;
 use crate::wires::trunks::join_at;
 
 /// The services of `world`, which have stopped, come up again over sockets.
-fn over_sockets(world: &mut World) {
+pub(super) fn over_sockets(world: &mut World) {
     let parties = world.nodes.len() as u8;
     let identities: Vec<Arc<Identity>> = (0..parties)
         .map(|_| Arc::new(Identity::generate().expect("a key")))

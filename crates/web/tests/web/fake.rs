@@ -221,6 +221,7 @@ impl Fake {
             since: now,
             done: 500,
             total: 1000,
+            shards: None,
         }));
         let sealed = self.key.seal(id, RESULT.as_bytes()).expect("sealed");
         let keeps = self.jobs.get(id).expect("there").proposal.keeps;

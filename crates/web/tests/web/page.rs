@@ -7,7 +7,7 @@ mod look;
 use std::time::Duration;
 
 use cenote_service::job::{JobId, StateName};
-use cenote_service::live::{Alarm, AlarmKind, Happened, LinkState, Running};
+use cenote_service::live::{Alarm, AlarmKind, Happened, LinkState, Running, RunningShards};
 use cenote_service::token::Scope;
 use cenote_service::{Job, Timestamp};
 use cenote_web::Options;
@@ -103,6 +103,13 @@ fn the_overview_shows_peers_stock_jobs_and_alarms_as_they_change() {
             since: Timestamp::now(),
             done: 250,
             total: 1000,
+            shards: Some(RunningShards {
+                shards: 16,
+                done: 3,
+                handed_out: 5,
+                attempts: 32,
+                running: Some("shard 3 (attempt 2)".into()),
+            }),
         }];
     }
     let Some(browser) = enter(&world) else { return };
@@ -112,6 +119,8 @@ fn the_overview_shows_peers_stock_jobs_and_alarms_as_they_change() {
         "three: triples",
         &short(&waiting),
         "250 of 1,000",
+        "3 of 16 shards are done; now: shard 3 (attempt 2)",
+        "Attempts so far: 5 of at most 32",
         "being filled",
     ] {
         browser.until_shown(text);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cenote_net::{Identity, Listen, OnWait, PartyId, Patience, PeerAddress};
 use cenote_primitives::BitMatrix;
 use cenote_query::{HashKey, Parts};
-use cenote_session::{AlsoAgree, Connections, Link, Terms};
+use cenote_session::{AlsoAgree, Connections, Link, Terms, Topology, Warning};
 use cenote_shards::{Attempt, JobName, Outcome, Piece, Place};
 use cenote_tables::Table;
 
@@ -19,6 +19,9 @@ use crate::query::run::{Held, Party};
 use crate::report::PartyReport;
 use crate::stop::Session;
 use crate::{Error, Result, Transport};
+
+/// Joins the parties of a session of this name, otherwise than at addresses: over connections that are kept up, say.
+pub type Join = Arc<dyn Fn(&Topology, &str) -> Result<Connections> + Send + Sync>;
 
 /// How a party's workers find those of its peers.
 pub(super) struct Meeting {
@@ -54,6 +57,8 @@ pub(super) struct Work {
     pub(super) tables_digest: [u8; 32],
     pub(super) partials: Partials,
     pub(super) meeting: Meeting,
+    /// What else the parties of each session compare.
+    pub(super) also_agree: Arc<dyn AlsoAgree + Send + Sync>,
     pub(super) state: Mutex<State>,
 }
 
@@ -81,26 +86,36 @@ pub(super) struct State {
 /// What the parties of an attempt compare besides the job.
 struct Attempted<'a> {
     terms: Terms,
-    /// Who hears that peers may deviate from here on, if that matters.
-    opens: Option<&'a Work>,
+    work: &'a Work,
+    /// The answer may be opened from here on.
+    opens: bool,
 }
 
 impl AlsoAgree for Attempted<'_> {
     fn terms(&self) -> Terms {
-        self.terms.clone()
+        let mut terms = self.terms.clone();
+        terms.extend(self.work.also_agree.terms());
+        terms
     }
 
     fn agreed(&self) {
-        if let Some(work) = self.opens {
-            work.state().is_opened = true;
+        if self.opens {
+            self.work.state().is_opened = true;
         }
+        self.work.also_agree.agreed();
+    }
+
+    fn warned(&self, warnings: Vec<Warning>) {
+        self.work.also_agree.warned(warnings);
     }
 }
 
-/// Where a worker listens, and the key that it has for one session.
-pub(super) struct Ready {
-    pub(super) listener: TcpListener,
-    pub(super) identity: Identity,
+/// Where a worker waits for its peers.
+pub(super) enum Ready {
+    /// It listens, and has this key for one session.
+    Listens(TcpListener, Identity),
+    /// They are joined without that.
+    Joined(Join),
 }
 
 impl Work {
@@ -179,8 +194,8 @@ impl Work {
                 let planned = self.sharded.planned(Part::Shard)?;
                 let given = planned.query().prepare_unchecked(self.me, &own)?;
                 drop(own);
-                let connections = self.connect(&planned, places, ready, session)?;
-                let agree = attempted(attempt, name, None);
+                let connections = self.connect(&planned, (attempt, name), places, ready, session)?;
+                let agree = self.attempted(attempt, name);
                 let keep = |query: &cenote_query::Query, session: &cenote_program::Session| {
                     query.keep(session, given)
                 };
@@ -197,8 +212,8 @@ impl Work {
                 let kept = kept.collect::<Result<Vec<_>>>()?;
                 let given = planned.query().prepare_unchecked(self.me, &self.tables)?;
                 let given = given.with_kept(kept);
-                let connections = self.connect(&planned, places, ready, session)?;
-                let agree = attempted(attempt, name, Some(self));
+                let connections = self.connect(&planned, (attempt, name), places, ready, session)?;
+                let agree = self.attempted(attempt, name);
                 let held = self.party(&agree).run(planned, given, connections, progress)?;
                 let is_agreed = held.is_agreed;
                 let mut state = self.state();
@@ -219,13 +234,32 @@ impl Work {
         }
     }
 
+    fn attempted(&self, attempt: &Attempt, name: &str) -> Attempted<'_> {
+        Attempted {
+            terms: vec![
+                ("part of the job".into(), attempt.to_string()),
+                ("session of its coordinators".into(), name.into()),
+            ],
+            work: self,
+            opens: attempt.piece == Piece::Merge,
+        }
+    }
+
     fn connect(
         &self,
         planned: &Planned,
+        (attempt, name): (&Attempt, &str),
         places: &[Place],
         ready: Ready,
         session: &Session,
     ) -> Result<Connections> {
+        let topology = planned.prepared.topology();
+        let (listener, identity) = match ready {
+            Ready::Listens(listener, identity) => (listener, identity),
+            Ready::Joined(join) => {
+                return Ok(session.interrupts(join(&topology, &format!("{attempt} of {name}"))?));
+            }
+        };
         let patience = Patience::default();
         let ended = patience.clone();
         session.then(move || ended.end());
@@ -235,26 +269,15 @@ impl Work {
             parties: places
                 .map(|(party, place)| self.meeting.address(party, place))
                 .collect(),
-            listen: Listen::Bound(ready.listener),
-            identity: (self.meeting.transport == Transport::Tls).then(|| Arc::new(ready.identity)),
+            listen: Listen::Bound(listener),
+            identity: (self.meeting.transport == Transport::Tls).then(|| Arc::new(identity)),
             connect_timeout: self.meeting.connect_timeout,
             timeout: self.meeting.timeout,
             on_wait: self.meeting.on_wait.clone(),
             budget: planned.budget(),
             patience,
         };
-        let topology = planned.prepared.topology();
         Ok(session.interrupts(Connections::connect(&topology, link)?))
-    }
-}
-
-fn attempted<'a>(attempt: &Attempt, name: &str, opens: Option<&'a Work>) -> Attempted<'a> {
-    Attempted {
-        terms: vec![
-            ("part of the job".into(), attempt.to_string()),
-            ("session of its coordinators".into(), name.into()),
-        ],
-        opens,
     }
 }
 
@@ -273,7 +296,7 @@ fn agreed<T>(result: Result<T>, is_agreed: bool) -> Result<T> {
 mod tests {
     use std::time::Duration;
 
-    use cenote_session::{Error as EngineError, Topology, handshake};
+    use cenote_session::{Error as EngineError, handshake};
 
     use super::*;
     use crate::query::shards::crew::Threads;
@@ -288,8 +311,10 @@ mod tests {
             shared: &[],
         };
         let connections = Connections::in_memory(&topology, Duration::from_secs(20));
-        let agree = |(me, mut connections, (attempt, name)): (u8, Connections, (Attempt, &str))| {
-            let agree = attempted(&attempt, name, None);
+        let folder = tempfile::tempdir().unwrap();
+        let work = work(folder.path());
+        let agree = &|(me, mut connections, (attempt, name)): (u8, Connections, (Attempt, &str))| {
+            let agree = work.attempted(&attempt, name);
             handshake(PartyId(me), &mut connections, &agree.terms(), &agree)
         };
         let parties = (0..).zip(connections).zip(attempts);
@@ -354,6 +379,7 @@ mod tests {
                 on_wait: OnWait::default(),
                 hosts: Vec::new(),
             },
+            also_agree: Arc::new(()),
             state: Mutex::new(State::default()),
         }
     }
@@ -383,9 +409,9 @@ mod tests {
         assert!(matches!(outcome, Outcome::Lost(_)), "{outcome:?}");
         assert_eq!(work.cannot(&merge), None);
         // Shards open nothing.
-        attempted(&shard, "a", None).agreed();
+        work.attempted(&shard, "a").agreed();
         assert_eq!(work.cannot(&merge), None);
-        attempted(&merge, "a", Some(&work)).agreed();
+        work.attempted(&merge, "a").agreed();
         assert!(matches!(work.cannot(&merge), Some(Outcome::Failed(_))));
         let outcome = Threads::failed(&work, &merge, lost());
         assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");

@@ -2,17 +2,18 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use cenote_net::Identity;
 use cenote_session::Error as EngineError;
 use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
-use super::attempt::{Ready, Work};
+use super::attempt::{Join, Ready, Work};
 use crate::stop::Scope;
 use crate::{Error, Kind, Result};
 
 /// Where workers listen.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) enum Listening {
     /// On this machine alone.
     Here,
@@ -22,6 +23,8 @@ pub(super) enum Listening {
     For(SocketAddr, String),
     /// Nowhere: its peers are all dialled.
     Nowhere,
+    /// Nowhere: this joins it to its peers.
+    Joined(Join),
 }
 
 /// Whom workers tell what becomes of them.
@@ -56,6 +59,18 @@ pub(super) struct Threads {
     tell: Tell,
     listening: Listening,
     running: Under,
+    /// What computes, or has computed last.
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(running) = &*lock(&self.running) {
+            running.scope.stop("the job has ended");
+        }
+        // It says itself what became of it.
+        self.thread.take().map(JoinHandle::join);
+    }
 }
 
 impl Threads {
@@ -65,15 +80,22 @@ impl Threads {
             tell,
             listening,
             running: Under::default(),
+            thread: None,
         }
     }
 
     /// Listens for the peers of an attempt, with a fresh key.
     fn ready(&self) -> Result<(Ready, Place)> {
         let identity = Identity::generate()?;
+        let fingerprint = identity.fingerprint();
+        if let Listening::Joined(join) = &self.listening {
+            // Nobody dials it.
+            let address = "joined".into();
+            return Ok((Ready::Joined(Arc::clone(join)), Place { address, fingerprint }));
+        }
         let at = match &self.listening {
             Listening::At(at) | Listening::For(at, _) => *at,
-            Listening::Here | Listening::Nowhere => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            _ => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         };
         let failed = |error| Error::local(format!("listening at {at} for the workers of peers"), error);
         let listener = TcpListener::bind(at).map_err(failed)?;
@@ -82,13 +104,9 @@ impl Threads {
             Listening::Here => own.to_string(),
             Listening::For(_, host) => format!("{host}:{}", own.port()),
             // Peers know the host.
-            Listening::At(_) | Listening::Nowhere => format!(":{}", own.port()),
+            _ => format!(":{}", own.port()),
         };
-        let place = Place {
-            address,
-            fingerprint: identity.fingerprint(),
-        };
-        Ok((Ready { listener, identity }, place))
+        Ok((Ready::Listens(listener, identity), Place { address, fingerprint }))
     }
 
     /// What peers are told of an attempt that came to no good end. What is wrong with this party's tables and machines is its own matter.
@@ -186,11 +204,13 @@ impl Crew for Threads {
             ended(&tell, &attempt, outcome);
             tell(Event::Free);
         };
-        let started = std::thread::Builder::new().name("shard".into()).spawn(run);
-        if let Err(error) = started {
-            *lock(&self.running) = None;
-            let error = Error::local("starting a thread for a shard", error);
-            ended(&self.tell, &attempt, Self::failed(&self.work, &attempt, error));
+        match std::thread::Builder::new().name("shard".into()).spawn(run) {
+            Ok(thread) => self.thread = Some(thread),
+            Err(error) => {
+                *lock(&self.running) = None;
+                let error = Error::local("starting a thread for a shard", error);
+                ended(&self.tell, &attempt, Self::failed(&self.work, &attempt, error));
+            }
         }
     }
 

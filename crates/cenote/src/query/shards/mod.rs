@@ -6,6 +6,7 @@
 mod attempt;
 mod crew;
 mod desk;
+mod joined;
 mod partial;
 mod plan;
 mod run;
@@ -27,14 +28,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
+pub use self::attempt::Join;
 pub use self::desk::MOST_WORKERS;
+pub(super) use self::joined::Joined;
+pub use self::joined::ShardsFar;
 pub(super) use self::plan::proposed;
 pub use self::plan::{ShardsPlan, TableInShards};
 pub use self::run::{Placement, work_for};
 pub(super) use self::run::{check_party, run_child, run_party};
 pub use self::worker::WORKER_PAUSE;
 use super::file::{QueryJob, digest};
-use super::planned::{Part, Planned, fits, tally_of};
+use super::planned::{PROCESS_BYTES, Part, Planned, fits, tally_of};
 use crate::settings_file::SettingsFile;
 use crate::{Error, Protocol, Result};
 
@@ -97,6 +101,16 @@ impl InShards {
             .check(protocol)
             .map_err(|what| source.fault(span, what))?;
         Ok(Some(in_shards))
+    }
+
+    /// How it is cut, in a sentence.
+    pub(super) fn told(&self) -> String {
+        format!(
+            "It is cut into {} shards, which may be tried {} times in all, the merge included: {}.",
+            self.cut.shards(),
+            self.attempts,
+            self.cut.told()
+        )
     }
 
     /// Sees that what shards keep is as safe as the job is to be.
@@ -178,7 +192,7 @@ pub(super) struct Tallies {
 
 /// A job in shards with all that follows from it and is public.
 pub(super) struct Sharded {
-    job: Arc<QueryJob>,
+    pub(super) job: Arc<QueryJob>,
     tallies: Tallies,
 }
 
@@ -196,15 +210,8 @@ impl Sharded {
     }
 
     /// The same, with what they take known.
-    fn with(job: QueryJob, tallies: Tallies) -> Self {
-        Sharded {
-            job: Arc::new(job),
-            tallies,
-        }
-    }
-
-    pub(super) fn job(self) -> Arc<QueryJob> {
-        self.job
+    pub(super) fn with(job: Arc<QueryJob>, tallies: Tallies) -> Self {
+        Sharded { job, tallies }
     }
 
     pub(super) fn tallies(&self) -> &Tallies {
@@ -239,15 +246,27 @@ impl Sharded {
         shards + self.tallies.merge.and_gates
     }
 
+    /// Bytes that a party sends and receives in all parts, about.
+    pub(super) fn traffic_bytes(&self) -> Result<u64> {
+        let [shard, merge] = [Part::Shard, Part::Merge].map(|part| {
+            let planned = self.planned(part)?;
+            Ok::<_, Error>(planned.prepared.traffic_bytes(&planned.tally.demand()))
+        });
+        Ok(shard?.saturating_mul(self.shards()).saturating_add(merge?))
+    }
+
     /// The most bytes that `party` takes: of its tables, and of the part that takes most.
     pub(super) fn memory_bytes(&self, party: PartyId) -> Result<u64> {
-        let sessions = [Part::Shard, Part::Merge].map(|part| {
-            let planned = self.planned(part)?;
+        Ok(self.session_bytes(party)?.saturating_add(PROCESS_BYTES))
+    }
+
+    /// The same without what the process takes anyway.
+    pub(super) fn session_bytes(&self, party: PartyId) -> Result<u64> {
+        let [shard, merge] = [Part::Shard, Part::Merge].map(|part| {
+            let session = self.planned(part)?.session_bytes(party);
             // What the allocator keeps of a session, the next one does not always find.
-            let kept = planned.session_bytes(party) / KEPT;
-            Ok::<_, Error>(planned.memory_bytes(party).saturating_add(kept))
+            Ok::<_, Error>(session.saturating_add(session / KEPT))
         });
-        let [shard, merge] = sessions;
         let checked = self.job.query().bytes_of_checks(party);
         let own = self.cut().bytes(party).saturating_add(checked);
         Ok(own.saturating_add(shard?.max(merge?)))

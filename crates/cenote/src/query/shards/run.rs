@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cenote_net::{Budget, Identity, PartyId};
-use cenote_session::{Connections, Warning, WarningKind, memory};
+use cenote_session::{AlsoAgree, Connections, Warning, WarningKind, memory};
 use cenote_shards::{Crew, Ledger, Limits, Outcome, Party, Progress, coordinate, events, topology};
 use cenote_tables::{Table, Values};
 
@@ -21,7 +21,7 @@ use crate::meeting::{listen_address, meet_with, resolve};
 use crate::query::file::{Instead, QueryJob};
 use crate::query::planned::SMALL;
 use crate::query::report::{QueryReport, Told};
-use crate::query::run::{allowed, answered, entered, written};
+use crate::query::run::{Held, allowed, answered, entered, written};
 use crate::report::{PartyReport, Seconds};
 use crate::stop::Session;
 use crate::{Error, PartyConfig, Result, Transport};
@@ -30,19 +30,24 @@ use crate::{Error, PartyConfig, Result, Transport};
 const STOPPED: &str = "the job has ended, its peers were told, and this party has written no answer; what its shards have kept is there when it runs again";
 
 /// One party of a job in shards.
-struct OneParty {
-    sharded: Sharded,
-    me: PartyId,
-    tables: Vec<Option<Table>>,
-    identity: Arc<Identity>,
+pub(super) struct OneParty {
+    pub(super) sharded: Sharded,
+    pub(super) me: PartyId,
+    pub(super) tables: Vec<Option<Table>>,
+    pub(super) identity: Arc<Identity>,
     /// Where its ledger and its partial results are.
-    folder: PathBuf,
-    meeting: Meeting,
-    listening: Listening,
+    pub(super) folder: PathBuf,
+    pub(super) meeting: Meeting,
+    /// What else the parties of each session compare.
+    pub(super) also_agree: Arc<dyn AlsoAgree + Send + Sync>,
+    pub(super) listening: Listening,
     /// Where workers that are processes of their own ask for work, if they compute the shards.
-    workers: Option<TcpListener>,
-    start: Instant,
+    pub(super) workers: Option<TcpListener>,
+    pub(super) start: Instant,
 }
+
+/// What hears how far a job is: AND gates done, of how many, and its shards.
+pub(super) type Hears<'a> = &'a mut dyn FnMut(u64, u64, &Progress);
 
 impl OneParty {
     /// What its attempts share, and where it records them.
@@ -55,18 +60,19 @@ impl OneParty {
             tables_digest: digest(&self.tables, &self.identity),
             tables: self.tables,
             meeting: self.meeting,
+            also_agree: self.also_agree,
             state: Mutex::new(State::default()),
         };
         Ok((work, self.workers, self.listening))
     }
 
     /// Coordinates the job with the peers that `connections` go to, and computes its parts.
-    fn run(
+    pub(super) fn run(
         self,
         connections: Connections,
         session: &Session,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(Option<Table>, Told)> {
+        progress: Hears<'_>,
+    ) -> Result<Held> {
         let job = self.sharded.coordinated()?;
         let (folder, start) = (self.folder.clone(), self.start);
         let identity = Arc::clone(&self.identity);
@@ -75,9 +81,6 @@ impl OneParty {
             self.sharded.tallies.shard.and_gates,
             self.sharded.tallies.merge.and_gates,
         );
-        if self.sharded.memory_bytes(self.me)? < SMALL {
-            memory::avoid_huge_pages();
-        }
         let (work, workers, listening) = self.into_work()?;
         let work = Arc::new(work);
         let (timeout, connect_timeout) = (work.meeting.timeout, work.meeting.connect_timeout);
@@ -108,12 +111,20 @@ impl OneParty {
         let mut told = |state: &Progress| {
             let whole = u64::from(state.done).min(shards) * gates.0;
             let under_way: u64 = state.running.iter().map(|running| running.done).sum();
-            progress((whole + under_way).min(total), total);
+            progress((whole + under_way).min(total), total, state);
         };
         let coordinated = coordinate(&party, connections, &mut ledger, &mut *crew, inbox, &mut told);
         work.state().is_done = coordinated.is_ok();
         drop((crew, ledger));
         ended(&work, coordinated, &folder, start)
+    }
+
+    /// A process that does only this does without huge pages if it takes little.
+    fn spare_huge_pages(&self) -> Result<()> {
+        if self.sharded.memory_bytes(self.me)? < SMALL {
+            memory::avoid_huge_pages();
+        }
+        Ok(())
     }
 }
 
@@ -123,12 +134,12 @@ fn ended(
     coordinated: cenote_shards::Result<cenote_shards::Done>,
     folder: &Path,
     start: Instant,
-) -> Result<(Option<Table>, Told)> {
+) -> Result<Held> {
     let mut state = work.state();
     let report = together(std::mem::take(&mut state.reports), &work.sharded, start);
     let (merged, known) = (state.merged.take(), state.failure.take());
     drop(state);
-    let (held, unfinished) = match (merged, coordinated) {
+    let (mut held, unfinished) = match (merged, coordinated) {
         // What was learnt is verified, whatever has become of the peers.
         (Some(held), coordinated) => (held, coordinated.err()),
         // What this party knows itself says more than what it told its peers.
@@ -142,15 +153,15 @@ fn ended(
         }
     };
     remove(folder);
-    let (table, mut told) = held.told(&work.sharded.job)?;
-    told.report = report.unwrap_or(told.report);
+    held.report = report.unwrap_or(held.report);
     if let Some(error) = unfinished {
         let text = format!("the answer is verified, but not all parties may have theirs: {error}");
-        told.report
+        held.report
             .warnings
             .push(Warning::new(WarningKind::NoAgreement, text));
+        held.is_agreed = false;
     }
-    Ok((table, told))
+    Ok(held)
 }
 
 /// Removes what a job has left that is over.
@@ -289,6 +300,7 @@ fn one_party(
             on_wait: config.on_wait.clone(),
             hosts: hosts(config, sharded.job.protocol().parties()),
         },
+        also_agree: Arc::new(()),
         listening: match &config.listen {
             Some(address) => Listening::At(listen_address(address)?),
             None => Listening::Nowhere,
@@ -317,10 +329,12 @@ pub(crate) fn run_party(
         let failed = |error| Error::Usage(format!("the address for workers, {address}: {error}"));
         party.workers = Some(resolve(address).and_then(TcpListener::bind).map_err(failed)?);
     }
+    party.spare_huge_pages()?;
     let run = |session: &Session| {
         let topology = topology(job.protocol().parties());
         let connections = meet_with(config, identity, &topology, Budget::default(), session)?;
-        party.run(connections, session, progress)
+        let mut told = |done, total, _: &Progress| progress(done, total);
+        party.run(connections, session, &mut told)?.told(&job)
     };
     answered(config, &job, policy, || Session::run(STOPPED, run))
 }
@@ -397,7 +411,7 @@ pub(crate) fn run_child(
     tallies: Tallies,
 ) -> Result<Told> {
     let start = Instant::now();
-    let sharded = Sharded::with(QueryJob::load_with(path, instead)?, tallies);
+    let sharded = Sharded::with(Arc::new(QueryJob::load_with(path, instead)?), tallies);
     let job = Arc::clone(&sharded.job);
     let tables = own_tables(&job, seat.me)?;
     let folder = tempfile::tempdir().map_err(|error| Error::local("making a folder for shards", error))?;
@@ -416,17 +430,18 @@ pub(crate) fn run_child(
             on_wait,
             hosts: Vec::new(),
         },
+        also_agree: Arc::new(()),
         listening: Listening::Here,
         workers: None,
         start,
     };
     let writes = job.query().schema().answer.to.iter().next() == Some(seat.me);
+    party.spare_huge_pages()?;
     let (table, told) = Session::run("its peers were told", |session| {
         let topology = topology(job.protocol().parties());
         let connections = session.interrupts(seat.connect(&topology, Budget::default())?);
-        party.run(connections, session, &mut |done, total| {
-            seat.progress(done, total)
-        })
+        let mut told = |done, total, _: &Progress| seat.progress(done, total);
+        party.run(connections, session, &mut told)?.told(&job)
     })?;
     if let (Some(file), Some(table), true) = (job.answer_file(), &table, writes) {
         written(file, table)?;

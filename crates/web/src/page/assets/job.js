@@ -3,7 +3,7 @@
 import { get, post, word } from "./api.js";
 import { card, el, field, say, table, trouble } from "./dom.js";
 import { bytes, count, parties, party, shortName, state, time } from "./format.js";
-import { bar } from "./overview.js";
+import { bar, soFar } from "./overview.js";
 
 export async function job(house, id) {
   const [{ job: found, explained }, data, running] = await Promise.all([get(`jobs/${id}`), get("data"), get("running")]);
@@ -13,7 +13,7 @@ export async function job(house, id) {
   return () => [
     el("h1", { tabindex: "-1" }, `Job ${shortName(found.id)} `, state(found.state)),
     ending(house, found),
-    run && card("Progress", bar("Progress of this job", run.done, run.total), el("p", {}, `${count(run.done)} of ${count(run.total)} steps`)),
+    run && card("Progress", bar("Progress of this job", run.done, run.total), soFar(run)),
     el("div", { class: "stack" },
       card("What it computes",
         el("p", {}, el("bdi", {}, explained?.summary ?? "The service cannot tell any more what this job was about.")),

@@ -46,8 +46,17 @@ function runs(jobs) {
     const name = `Job ${shortName(run.job)}`;
     return el("li", {},
       el("div", { class: "row" }, el("a", { href: `#/jobs/${run.job}` }, name), time(run.since)),
-      bar(`Progress of ${name}`, run.done, run.total), el("p", { class: "soft" }, `${count(run.done)} of ${count(run.total)} steps`));
+      bar(`Progress of ${name}`, run.done, run.total), soFar(run));
   }));
+}
+
+/** How far a run is, in words. */
+export function soFar(run) {
+  const steps = `${count(run.done)} of ${count(run.total)} steps`;
+  if (!run.shards) return el("p", { class: "soft" }, steps);
+  const { shards, done, running, handed_out, attempts } = run.shards;
+  return el("p", { class: "soft" },
+    `${steps}. ${count(done)} of ${count(shards)} shards are done${running ? `; now: ${running}` : ""}. Attempts so far: ${count(handed_out)} of at most ${count(attempts)}.`);
 }
 
 export function bar(label, value, most) {

@@ -1,0 +1,209 @@
+//! Jobs that are cut into shards, which a service runs one after another.
+
+use cenote_service::job::{FailKind, JobId, State, StateName};
+use cenote_service::live::{AlarmKind, Happened, Live, RunningShards};
+use serde_json::json;
+
+use super::queries::{answer, declined_by, submit};
+use super::trunks::over_sockets;
+use super::unsettled::{How, spoil, wait_idle};
+use super::world::{ALL, World, person, until};
+
+/// The sum over a join of this many rows of each of two parties, in so many shards.
+fn text(parties: u8, shards: u32, rows: u64) -> String {
+    let protocol = if parties == 2 { "authenticated" } else { "three" };
+    let all: Vec<u8> = (0..parties).collect();
+    let table = |party: u8| {
+        format!(
+            "[[table]]\nname = \"bank_{party}\"\nparty = {party}\ncolumns = {{ id = \"u32 not null\", owed = \"u32 not null\" }}\n\
+             max_rows = {rows}\nunique = [\"id\"]\n"
+        )
+    };
+    format!(
+        "shards = {shards}\nprotocol = \"{protocol}\"\nquery = \"SELECT COUNT(*) AS customers, SUM(a.owed + b.owed) AS joint FROM bank_0 a JOIN bank_1 b USING (id)\"\n\
+         {}{}[answer]\nto = {all:?}\nmax_rows = 1\n",
+        table(0),
+        table(1)
+    )
+}
+
+/// Gives both banks so many rows; every second customer of one is one of the other.
+fn stock(world: &World, rows: u64) {
+    for party in [0, 1] {
+        let mut text = String::from("id,owed\n");
+        for row in 0..rows {
+            text += &format!("{},{}\n", row * (u64::from(party) + 1), row + 1);
+        }
+        let path = world.path(party).join(format!("data/bank_{party}.csv"));
+        std::fs::write(path, text).expect("written");
+    }
+}
+
+/// The answer to that.
+fn expected(rows: u64) -> serde_json::Value {
+    let met = (0..rows).filter(|row| row * 2 < rows);
+    let (count, sum) = met.fold((0, 0), |(count, sum), row| {
+        (count + 1, sum + (row * 2 + 1) + (row + 1))
+    });
+    json!([[format!("{count}"), format!("{sum}")]])
+}
+
+/// Why a job failed at a party.
+fn failed(world: &World, party: u8, id: JobId) -> (FailKind, String) {
+    match world.job(party, id).state {
+        State::Failed(failure) => (failure.kind, failure.reason),
+        state => panic!("it has not failed: {state:?}"),
+    }
+}
+
+/// What shards have left on the disk of a party.
+fn left(world: &World, party: u8) -> usize {
+    let folder = world.settings(party).shards();
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+#[test]
+fn three_parties_compute_shards_and_show_how_far_they_are() {
+    let (world, rows) = (World::new(3, ALL), 6000);
+    stock(&world, rows);
+    let listener = world.node(1).listen();
+    let id = submit(&world, text(3, 4, rows), "in shards");
+    world.wait_for(id, StateName::Done);
+    for party in 0..3 {
+        assert_eq!(answer(&world, party, id)["answer"]["rows"], expected(rows));
+        assert_eq!(left(&world, party), 0);
+    }
+    let summary = world.node(2).explain(id).expect("known").summary;
+    for part in ["cut into 4 shards", "8 times in all", "bank_0 by id"] {
+        assert!(summary.contains(part), "{part}: {summary}");
+    }
+    let happened = std::iter::from_fn(|| listener.next(std::time::Duration::ZERO));
+    let shown: Vec<RunningShards> = happened
+        .filter_map(|happened| match happened {
+            Happened::Progress(running) => running.shards,
+            _ => None,
+        })
+        .collect();
+    assert!(!shown.is_empty());
+    for shards in shown {
+        assert_eq!((shards.shards, shards.attempts), (4, 8));
+        assert!(shards.done <= 4 && shards.handed_out <= 5, "{shards:?}");
+    }
+    world.verify();
+}
+
+#[test]
+fn two_parties_compute_shards_over_sockets() {
+    let (mut world, rows) = (World::new(2, ALL), 12);
+    (0..2).for_each(|party| world.stop(party));
+    over_sockets(&mut world);
+    stock(&world, rows);
+    let id = submit(&world, text(2, 2, rows), "in shards");
+    world.wait_for(id, StateName::Done);
+    for party in 0..2 {
+        assert_eq!(answer(&world, party, id)["answer"]["rows"], expected(rows));
+    }
+    world.verify();
+}
+
+#[test]
+fn who_cheats_in_a_shard_ends_the_job_and_is_named() {
+    let (world, rows) = (World::new(3, ALL), 40);
+    stock(&world, rows);
+    // "evaluate AND layer" of protocol three.
+    let tries = spoil(&world, 0x30a, How::Flips(0));
+    let id = submit(&world, text(3, 3, rows), "cheated");
+    for party in 0..3 {
+        until("it is over", || world.is_over(party, id));
+        assert!(matches!(world.job(party, id).state, State::Failed(_)));
+        world
+            .node(party)
+            .fetch(id, "key", person())
+            .expect_err("no answer");
+    }
+    wait_idle(&world);
+    // One session was spoilt: a failed check ends the job, and is not tried again.
+    assert_eq!(tries.count(), 1);
+    let catcher = (0..2).find(|party| world.has_caught(*party, id));
+    let catcher = catcher.expect("one has caught it");
+    until("an operator is told", || {
+        let alarms = world.node(catcher).alarms();
+        alarms.iter().any(|alarm| alarm.kind == AlarmKind::Cheating)
+    });
+    (0..3).for_each(|party| assert_eq!(left(&world, party), 0));
+    world.verify();
+}
+
+/// A job that takes a while is under way at all parties.
+fn under_way(world: &World) -> JobId {
+    let rows = 60_000;
+    stock(world, rows);
+    let id = submit(world, text(3, 24, rows), "long");
+    for party in 0..3 {
+        until("a shard is done", || {
+            let running = world.node(party).running();
+            let mut shards = running.iter().filter_map(|running| running.shards.as_ref());
+            shards.any(|shards| shards.done > 0) || world.is_over(party, id)
+        });
+    }
+    id
+}
+
+#[test]
+fn a_lost_party_ends_a_job_in_shards_and_leaves_nothing() {
+    let mut world = World::new(3, ALL);
+    let id = under_way(&world);
+    world.kill(2);
+    for party in 0..2 {
+        until("it is over", || world.is_over(party, id));
+        let (kind, reason) = failed(&world, party, id);
+        assert!(
+            matches!(kind, FailKind::PeerLost | FailKind::Peer | FailKind::Timeout),
+            "{kind:?}: {reason}"
+        );
+    }
+    wait_idle(&world);
+    (0..2).for_each(|party| assert_eq!(left(&world, party), 0));
+    world.start(2);
+    world.wait_ready();
+    assert_eq!(left(&world, 2), 0);
+    let (kind, reason) = failed(&world, 2, id);
+    assert!(
+        matches!(kind, FailKind::Restarted | FailKind::PeerLost | FailKind::Peer),
+        "{kind:?}: {reason}"
+    );
+}
+
+#[test]
+fn a_job_in_shards_ends_when_it_is_taken_back() {
+    let world = World::new(3, ALL);
+    let id = under_way(&world);
+    world.node(0).cancel(id, person()).expect("cancelled");
+    for party in 0..3 {
+        until("it is over", || world.is_over(party, id));
+        let state = world.job(party, id).state;
+        assert!(matches!(state, State::Cancelled { by: 0 }), "{state:?}");
+    }
+    wait_idle(&world);
+    (0..3).for_each(|party| assert_eq!(left(&world, party), 0));
+}
+
+/// The owner of a table that all shards have whole could give other rows in each.
+#[test]
+fn a_party_with_rules_of_its_tables_takes_no_part_beside_a_whole_table_of_another() {
+    let world = World::with(3, ALL, |settings| {
+        settings.tables = Some(settings.data.with_file_name("tables.toml"));
+    });
+    stock(&world, 4);
+    for party in 0..3 {
+        let rules = format!("[[table]]\nname = \"bank_{party}\"\n");
+        std::fs::write(world.path(party).join("tables.toml"), rules).expect("written");
+    }
+    // How often a customer comes in the large table is not promised, so it is cut anyhow, and all shards have the small one.
+    let large = "max_rows = 4000\nunique = [\"id\"]\n";
+    let job = text(3, 2, 4000).replacen(large, "max_rows = 4\nunique = [\"id\"]\n", 1);
+    let job = job.replace(large, "max_rows = 4000\n");
+    let id = submit(&world, job, "whole");
+    let reason = declined_by(&world, 1, id);
+    assert!(reason.contains("every shard has all of table bank_0"), "{reason}");
+}
