@@ -27,7 +27,7 @@ pytest.importorskip("distributed", reason="the clusters are those of dask.distri
 import dask
 import dask.dataframe as dd
 import distributed
-import psutil
+from clusters import Clients, cluster, files, nothing_is_left, processes, wait_for_workers
 from test_party import parties, together
 
 import cenote.dask
@@ -113,22 +113,6 @@ def of_dask(frames: tuple[pd.DataFrame, pd.DataFrame]) -> tuple[Any, Any]:
     return dd.from_pandas(frames[0], npartitions=3), dd.from_pandas(frames[1], npartitions=5)
 
 
-@contextlib.contextmanager
-def cluster(**options: Any) -> Iterator[distributed.Client]:
-    settings = {"distributed.scheduler.allowed-failures": 0, "distributed.logging.distributed": "critical"}
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
-            processes=True, threads_per_worker=1, dashboard_address=":0", memory_limit="2GiB", **options
-        ) as made,
-        distributed.Client(made, set_as_default=False) as client,
-    ):
-        yield client
-
-
-Clients = dict[int, distributed.Client]
-
-
 @pytest.fixture(scope="module")
 def clients() -> Iterator[Clients]:
     with contextlib.ExitStack() as stack:
@@ -138,27 +122,8 @@ def clients() -> Iterator[Clients]:
 @pytest.fixture
 def whole(clients: Clients) -> Clients:
     """Give clusters that have all their workers."""
-    for client in clients.values():
-        client.wait_for_workers(2, timeout=30)
+    wait_for_workers(clients)
     return clients
-
-
-# Processes that these tests start have it, also those whose parents are gone.
-MARK = os.environ.setdefault("CENOTE_DASK_TEST", str(os.getpid()))
-
-
-def processes() -> list[psutil.Process]:
-    """Find the coordinators and the processes of shards that these tests have started."""
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            if {"shard", "party"} & set(process.cmdline()) and process.environ().get("CENOTE_DASK_TEST") == MARK:
-                found.append(process)
-    return found
-
-
-def files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 @pytest.fixture(autouse=True)
@@ -166,13 +131,7 @@ def _nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     # Processes in other folders find the package where this one does.
     monkeypatch.setenv("PYTHONPATH", str(Path(cenote.__file__).parents[1]))
     yield
-    deadline = time.monotonic() + 3
-    while (left := processes()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert left == []
-    assert [
-        path for path in files(tmp_path) if path.suffix in (".parquet", ".json") or "cenote-call" in path.name
-    ] == []
+    nothing_is_left(tmp_path)
 
 
 def ask(clients: Clients, sql: str = JOIN, **options: Any) -> list[Any]:
