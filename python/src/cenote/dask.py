@@ -115,7 +115,8 @@ def query(
     Parameters
     ----------
     protocol
-        Only queries with ``"three"`` can be cut.
+        ``"three"``. Two parties state ``"authenticated"`` or ``"jimu"``; or ``"lego"`` with a ``security`` below 40,
+        since a session in shards needs some bits more than the query, and 40 are all that it has.
     sql, tables, security, to, min_group, max_rows, max_join_rows, secret_only, **named
         As for :func:`cenote.query`. Between organisations they are the same at all parties, and this party's tables
         have ``columns`` and ``max_rows`` stated, as for :meth:`cenote.Party.query`. With ``clients``, what is not
