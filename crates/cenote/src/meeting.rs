@@ -82,10 +82,12 @@ pub(crate) fn meet_with(
         Some(peer) => PeerAddress {
             address: peer.address.clone().unwrap_or_default(),
             fingerprint: Some(peer.fingerprint),
+            relayed: false,
         },
         None => PeerAddress {
             address: listen.to_string(),
             fingerprint: Some(fingerprint),
+            relayed: false,
         },
     };
     tracing::info!(me = %config.me, %listen, %fingerprint, "waiting for the peers");

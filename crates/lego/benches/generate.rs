@@ -105,6 +105,7 @@ fn channels(workers: usize) -> [Channels; 2] {
         .map(|listener| PeerAddress {
             address: listener.local_addr().expect("a bound address").to_string(),
             fingerprint: None,
+            relayed: false,
         })
         .collect();
     let mut me = 0;

@@ -123,6 +123,7 @@ fn configs(kind: &str, options: &ChannelOptions) -> [MeshConfig; 2] {
         .map(|index| PeerAddress {
             address: listeners[index].local_addr().expect("address").to_string(),
             fingerprint: Some(identities[index].fingerprint()),
+            relayed: false,
         })
         .collect();
     let mut index = 0;

@@ -425,6 +425,7 @@ mod tests {
         let party = PeerAddress {
             address: String::new(),
             fingerprint: None,
+            relayed: false,
         };
         let options = ChannelOptions::with_timeout(Duration::from_secs(20));
         let config = MeshConfig {

@@ -44,6 +44,8 @@ pub struct PeerAddress {
     pub address: String,
     /// The hash of the key that it must prove to hold. Needed with [`Transport::Tls`].
     pub fingerprint: Option<Fingerprint>,
+    /// Whether a [`Relay`](crate::Relay) is at the address, which knows it by its fingerprint.
+    pub relayed: bool,
 }
 
 /// Where to listen.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::deadline::Deadline;
 use crate::hello::{HELLO_BYTES, Hello, Status, UNWANTED};
 use crate::notices::Notices;
+use crate::relay::ask_for;
 use crate::step::{CONNECT, HELLO};
 use crate::tls::{HandshakeFault, REFUSED};
 use crate::{
@@ -118,7 +119,11 @@ fn attempt(
 ) -> std::result::Result<Box<dyn Channel>, Attempt> {
     let party = &config.parties[peer.index()];
     let deadline = Deadline::new(limit);
-    let stream = reach(&party.address, deadline).map_err(Attempt::Again)?;
+    let mut stream = reach(&party.address, deadline).map_err(Attempt::Again)?;
+    if let (true, Some(fingerprint)) = (party.relayed, party.fingerprint) {
+        let asked = ask_for(&mut stream, fingerprint, deadline);
+        asked.map_err(|error| Attempt::Again(format!("the relay at {}: {error}", party.address)))?;
+    }
     let options = handshake_options(&config.options, limit);
     match (&config.transport, party.fingerprint) {
         (Transport::Tls(identity), Some(fingerprint)) => {

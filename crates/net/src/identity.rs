@@ -29,6 +29,11 @@ const MAX_FILE: u64 = 64 << 10;
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
+    /// Its bytes.
+    pub(crate) fn to_bytes(self) -> [u8; 32] {
+        self.0
+    }
+
     /// The fingerprint of the key in a DER-encoded certificate, or `None` if it is no certificate.
     pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let parsed = ParsedCertificate::try_from(certificate).ok()?;

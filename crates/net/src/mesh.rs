@@ -215,6 +215,7 @@ mod tests {
         let party = |listener: &TcpListener| PeerAddress {
             address: listener.local_addr().unwrap().to_string(),
             fingerprint: None,
+            relayed: false,
         };
         let config = MeshConfig {
             me: PartyId(2),

@@ -34,8 +34,8 @@ pub(crate) struct RunningJob {
     open: AtomicBool,
     /// The number under which it is on record against its peers, once it has begun.
     run: OnceLock<i64>,
-    /// What its session, of which protocol, has warned of, once it is over.
-    warned: OnceLock<(&'static str, Vec<Warning>)>,
+    /// What its sessions, of which protocol, have warned of that are over.
+    warned: Mutex<Vec<(&'static str, Warning)>>,
     done: AtomicU64,
     total: AtomicU64,
     /// How far its shards are, if it is cut.
@@ -77,7 +77,7 @@ impl RunningJob {
             since: Timestamp::now(),
             open: AtomicBool::new(false),
             run: OnceLock::new(),
-            warned: OnceLock::new(),
+            warned: Mutex::default(),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
             shards: Mutex::default(),
@@ -111,15 +111,15 @@ impl RunningJob {
         self.run.get().copied()
     }
 
-    /// Keeps what its session, of this protocol, has warned of.
+    /// Keeps what a session of it, of this protocol, has warned of.
     pub(crate) fn keep_warnings(&self, protocol: &'static str, warnings: Vec<Warning>) {
-        self.warned.get_or_init(|| (protocol, warnings));
+        let warnings = warnings.into_iter().map(|warning| (protocol, warning));
+        lock(&self.warned).extend(warnings);
     }
 
-    /// What its session has warned of, with its protocol, once it is over.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = (&'static str, &Warning)> {
-        let warned = self.warned.get().into_iter();
-        warned.flat_map(|(protocol, warnings)| warnings.iter().map(move |warning| (*protocol, warning)))
+    /// What its sessions have warned of, with their protocol, once it is over.
+    pub(crate) fn take_warnings(&self) -> Vec<(&'static str, Warning)> {
+        std::mem::take(&mut lock(&self.warned))
     }
 
     /// Ends the run in whatever it waits for; the first reason counts. Gives whether it has channels and so comes to an end: without them it goes no

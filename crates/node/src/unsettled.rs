@@ -122,10 +122,11 @@ impl AgainstPeers {
 
     /// A job has run, is recorded as it ended, and holds nothing that others wait for.
     pub(crate) fn look_back(&self, running: &RunningJob) {
-        let told = running.warnings().map(|(protocol, warning)| Told {
+        let told = running.take_warnings().into_iter();
+        let told = told.map(|(protocol, warning)| Told {
             job: running.job,
             protocol,
-            warning: warning.clone(),
+            warning,
         });
         lock(&self.warnings).extend(told);
         if running.is_open() {

@@ -350,6 +350,7 @@ impl World {
             .map(|(listener, identity)| PeerAddress {
                 address: listener.local_addr().expect("a bound address").to_string(),
                 fingerprint: tls.then(|| identity.fingerprint()),
+                relayed: false,
             })
             .collect();
         std::thread::scope(|scope| {

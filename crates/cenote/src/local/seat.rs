@@ -153,6 +153,7 @@ impl Seat<'_> {
         let parties = contacts.into_iter().map(|contact| PeerAddress {
             address: contact.address.to_string(),
             fingerprint: contact.fingerprint.parse().ok(),
+            relayed: false,
         });
         let link = Link {
             me: self.me,

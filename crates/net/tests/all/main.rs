@@ -8,6 +8,7 @@ mod differences;
 mod hostile;
 mod meeting;
 mod memory;
+mod relay;
 mod shaping;
 mod tampering;
 mod trunks;

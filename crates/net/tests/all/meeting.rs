@@ -13,7 +13,7 @@ use cenote_net::{
 };
 
 /// Every pair talks over every label, and only to itself.
-fn talk(meshes: Vec<Mesh>, labels: &[Label]) {
+pub(crate) fn talk(meshes: Vec<Mesh>, labels: &[Label]) {
     std::thread::scope(|scope| {
         let parties = meshes.len() as u8;
         for (me, mut mesh) in (0..parties).zip(meshes) {

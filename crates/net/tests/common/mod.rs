@@ -138,6 +138,7 @@ pub fn configs(parties: usize, tls: bool, options: &ChannelOptions) -> Vec<MeshC
         .map(|(listener, identity)| PeerAddress {
             address: listener.local_addr().unwrap().to_string(),
             fingerprint: tls.then(|| identity.fingerprint()),
+            relayed: false,
         })
         .collect();
     listeners

@@ -121,6 +121,7 @@ impl World {
         let address = |(listener, identity): (&TcpListener, &Arc<Identity>)| PeerAddress {
             address: listener.local_addr().unwrap().to_string(),
             fingerprint: Some(identity.fingerprint()),
+            relayed: false,
         };
         let world = Self {
             parties: listeners.iter().zip(&identities).map(address).collect(),

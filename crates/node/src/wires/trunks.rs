@@ -57,10 +57,12 @@ pub(crate) fn join_at(
         Some(peer) => PeerAddress {
             address: peer.address.clone().unwrap_or_default(),
             fingerprint: Some(peer.fingerprint),
+            relayed: false,
         },
         None => PeerAddress {
             address: config.listen.clone().unwrap_or_default(),
             fingerprint: Some(fingerprint),
+            relayed: false,
         },
     };
     let limits = TrunkLimits {

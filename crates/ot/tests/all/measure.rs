@@ -29,6 +29,7 @@ fn loopback() -> [Box<dyn Channel>; 2] {
     let parties = listeners.each_ref().map(|listener| PeerAddress {
         address: listener.local_addr().unwrap().to_string(),
         fingerprint: None,
+        relayed: false,
     });
     let label = Label::from("main");
     let mut me = 0;

@@ -40,6 +40,7 @@ fn trunks(parties: usize) -> Vec<Trunks> {
     let address = |(listener, identity): &(TcpListener, Arc<Identity>)| PeerAddress {
         address: listener.local_addr().unwrap().to_string(),
         fingerprint: Some(identity.fingerprint()),
+        relayed: false,
     };
     let addresses: Vec<_> = made.iter().map(address).collect();
     let start = |(me, (listener, identity))| {

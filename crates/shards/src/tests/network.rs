@@ -20,6 +20,7 @@ fn by_tls(parties: u8) -> Vec<Connections> {
     let address = |(listener, identity): &(TcpListener, Arc<Identity>)| PeerAddress {
         address: listener.local_addr().unwrap().to_string(),
         fingerprint: Some(identity.fingerprint()),
+        relayed: false,
     };
     let addresses: Vec<_> = made.iter().map(address).collect();
     std::thread::scope(|scope| {

@@ -44,6 +44,7 @@ impl Meeting {
         PeerAddress {
             address: format!("{host}{}", place.address),
             fingerprint: Some(place.fingerprint),
+            relayed: false,
         }
     }
 }

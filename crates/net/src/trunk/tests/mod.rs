@@ -61,6 +61,7 @@ impl Victim {
         let party = |identity: &Arc<Identity>| PeerAddress {
             address: listener.local_addr().unwrap().to_string(),
             fingerprint: Some(identity.fingerprint()),
+            relayed: false,
         };
         let parties: Vec<_> = identities.iter().map(party).collect();
         let (states, heard_states) = channel();

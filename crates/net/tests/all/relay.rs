@@ -1,0 +1,148 @@
+//! Machines that peers reach through another one.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::common::{brief, configs, connect_all, labels, listeners};
+use crate::meeting::talk;
+use cenote_net::{Error, Identity, Listen, MeshConfig, Relay, Relayed, Result};
+
+/// Longer than a relay waits for anybody.
+const LONG: Duration = Duration::from_secs(30);
+
+fn relay() -> (Relay, String) {
+    let listener = listeners(1).remove(0);
+    let address = listener.local_addr().unwrap().to_string();
+    (Relay::start(listener).unwrap(), address)
+}
+
+fn listens_at(config: &MeshConfig) -> SocketAddr {
+    match &config.listen {
+        Listen::Bound(listener) => listener.local_addr().unwrap(),
+        Listen::Address(address) => *address,
+    }
+}
+
+/// All parties reach the first one by the relay at `address`.
+fn through(configs: &mut [MeshConfig], address: &str) {
+    for config in configs {
+        config.parties[0].address = address.to_owned();
+        config.parties[0].relayed = true;
+    }
+}
+
+#[test]
+fn parties_meet_through_a_relay_and_know_each_other_by_their_keys() {
+    let labels = labels(&["main", "refill", "worker 0", "worker 1", "worker 2"]);
+    let (relay, address) = relay();
+    let mut configs = configs(3, true, &brief(5000));
+    through(&mut configs, &address);
+    let fingerprint = configs[0].parties[0].fingerprint.unwrap();
+    let ticket = relay.expect(fingerprint).unwrap();
+    let relayed = Relayed::start(address, ticket, listens_at(&configs[0])).unwrap();
+    let meshes = connect_all(configs, &labels);
+    let meshes = meshes.into_iter().map(Result::unwrap).collect();
+    // Five channels of two peers.
+    assert_eq!(relay.served(), 10);
+    // What is joined goes on without them.
+    drop((relay, relayed));
+    talk(meshes, &labels);
+}
+
+#[test]
+fn a_relay_in_between_that_sends_peers_elsewhere_is_noticed() {
+    let labels = labels(&["main"]);
+    let (relay, address) = relay();
+    let mut all = configs(2, true, &brief(3000));
+    through(&mut all, &address);
+    let fingerprint = all[0].parties[0].fingerprint.unwrap();
+    // Whoever is at the other end has another key.
+    let mut others = configs(2, true, &brief(3000));
+    let stranger = others.remove(0);
+    let ticket = relay.expect(fingerprint).unwrap();
+    let _relayed = Relayed::start(address, ticket, listens_at(&stranger)).unwrap();
+    let second = all.remove(1);
+    let ended = connect_all(vec![stranger, second], &labels);
+    assert!(matches!(ended[1], Err(Error::Identity { .. })), "{:?}", ended[1]);
+}
+
+/// What the relay answers to these bytes, until it hangs up.
+fn say(address: &str, bytes: &[u8]) -> (Vec<u8>, Duration) {
+    let start = Instant::now();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    // A connection may also be reset.
+    let _ = stream.read_to_end(&mut answer);
+    (answer, start.elapsed())
+}
+
+#[test]
+fn who_is_not_expected_is_hung_up_on() {
+    let (relay, address) = relay();
+    let own = Identity::generate().unwrap().fingerprint();
+    let ticket = relay.expect(own).unwrap();
+    let bytes = |kind: u8, of: [u8; 32]| [b"cenote-r".as_slice(), &[kind], &of].concat();
+    let other = ticket.map(|byte| byte ^ 1);
+    for strange in [
+        bytes(1, other),
+        bytes(2, other),
+        bytes(3, ticket),
+        vec![b'G'; 41],
+        vec![0; 4000],
+    ] {
+        let (answer, took) = say(&address, &strange);
+        assert!(answer.is_empty() && took < Duration::from_secs(4), "{took:?}");
+    }
+    // Who says nothing has a few seconds.
+    let (answer, took) = say(&address, b"cenote");
+    assert!(answer.is_empty() && took < Duration::from_secs(20), "{took:?}");
+    assert_eq!(relay.served(), 0);
+}
+
+#[test]
+fn what_is_forgotten_is_not_joined() {
+    let (relay, address) = relay();
+    let (own, target) = (
+        Identity::generate().unwrap().fingerprint(),
+        TcpListener::bind(("127.0.0.1", 0)).unwrap(),
+    );
+    let ticket = relay.expect(own).unwrap();
+    let _relayed = Relayed::start(address.clone(), ticket, target.local_addr().unwrap()).unwrap();
+    relay.forget(own);
+    let key = hex(&own.to_string());
+    let (answer, took) = say(&address, &[b"cenote-r".as_slice(), &[2], &key].concat());
+    assert!(answer.is_empty() && took < LONG, "{took:?}");
+    assert_eq!(relay.served(), 0);
+    // Expected anew, it is reached with the new ticket only.
+    relay.expect(own).unwrap();
+    let (answer, _) = say(&address, &[b"cenote-r".as_slice(), &[1], &ticket].concat());
+    assert!(answer.is_empty());
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().chunks(2);
+    digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+/// As many strangers as a relay takes, who say nothing, keep nobody out for long.
+#[test]
+fn silent_strangers_keep_nobody_out() {
+    let (relay, address) = relay();
+    let strangers: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let labels = labels(&["main"]);
+    let mut configs = configs(2, true, &brief(15_000));
+    configs
+        .iter_mut()
+        .for_each(|config| config.connect_timeout = LONG);
+    through(&mut configs, &address);
+    let ticket = relay.expect(configs[0].parties[0].fingerprint.unwrap()).unwrap();
+    let _relayed = Relayed::start(address, ticket, listens_at(&configs[0])).unwrap();
+    let meshes = connect_all(configs, &labels);
+    talk(meshes.into_iter().map(Result::unwrap).collect(), &labels);
+    drop(strangers);
+}
