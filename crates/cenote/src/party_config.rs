@@ -30,6 +30,7 @@ struct File {
     stock_key: Option<PathBuf>,
     policy: Option<PathBuf>,
     shards: Option<PathBuf>,
+    shards_store: Option<Spanned<String>>,
     service: Option<Spanned<ServiceTable>>,
     #[serde(default, rename = "peer")]
     peers: Vec<Spanned<FilePeer>>,
@@ -76,6 +77,8 @@ pub struct PartyConfig {
     pub policy: Option<PathBuf>,
     /// The folder of what shards of jobs have kept, and of which were tried: `shards-0` beside the file of party 0, unless it says otherwise.
     pub shards: PathBuf,
+    /// The URL of the object store of what shards have kept, if that is not in the folder.
+    pub shards_store: Option<String>,
     /// What its standing service is told, if the file has a table of it.
     pub service: Option<ServiceConfig>,
     /// Who hears that a peer is waited for for long: the log, where nobody else is named.
@@ -150,6 +153,13 @@ impl PartyConfig {
                 Some(folder) => source.resolve(folder),
                 None => source.resolve(Path::new(&format!("shards-{}", me.0))),
             },
+            shards_store: file
+                .shards_store
+                .map(|url| match cenote_store::check_objects_url(url.get_ref()) {
+                    Ok(()) => Ok(url.into_inner()),
+                    Err(what) => Err(source.fault(url.span(), what)),
+                })
+                .transpose()?,
             service: file
                 .service
                 .map(|table| ServiceConfig::read(table, me, last.0.max(1) + 1, &source))

@@ -37,6 +37,7 @@ fn parties(count: u8) -> (tempfile::TempDir, Vec<PartyConfig>) {
             stock: None,
             policy: None,
             shards: "".into(),
+            shards_store: None,
             service: None,
             on_wait: OnWait::default(),
         }

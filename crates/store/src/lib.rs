@@ -51,6 +51,11 @@ mod item;
 mod living;
 mod making;
 mod names;
+#[cfg(feature = "object-store")]
+mod objects;
+#[cfg(not(feature = "object-store"))]
+#[path = "no_objects.rs"]
+mod objects;
 mod offer;
 mod removal;
 mod runs;
@@ -66,6 +71,7 @@ pub use folder::Store;
 pub use item::{Item, ItemId, Keys, Peers};
 pub use living::{Hold, Living};
 pub use making::Making;
+pub use objects::check_objects_url;
 pub use runs::{RUN_BYTES, Run, Runs};
 pub use seal::StoreKey;
 pub use sealed::Sealed;

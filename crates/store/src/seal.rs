@@ -1,4 +1,4 @@
-//! Encrypted and authenticated files, written whole or not at all.
+//! What is encrypted and authenticated: files, written whole or not at all, and objects elsewhere.
 //!
 //! A file is a mark, 19 random bytes, and chunks of 256 KiB sealed by the STREAM construction over XChaCha20-Poly1305 (Hoang,
 //! Reyhanitabar, Rogaway, Vizár 2015), so memory stays bounded while it is read. Each chunk is bound to what the file is (its
@@ -69,39 +69,52 @@ impl Seal {
         Stream::from_aead(self.0.clone(), prefix.into())
     }
 
+    /// Writes the sealed form of the concatenation of `pieces` to `out`.
+    pub(crate) fn seal(&self, label: &[u8], pieces: &[&[u8]], out: &mut dyn Write) -> io::Result<()> {
+        let prefix = Entropy::os().bytes();
+        out.write_all(&MAGIC)?;
+        out.write_all(&prefix)?;
+        let stream = self.stream(&prefix);
+        let (total, mut source): (usize, _) = (pieces.iter().map(|piece| piece.len()).sum(), pieces.to_vec());
+        let mut buffer = Zeroizing::new(Vec::with_capacity(CHUNK.min(total) + TAG));
+        for (position, last) in positions(total.div_ceil(CHUNK))? {
+            buffer.clear();
+            gather(&mut source, &mut buffer);
+            stream
+                .encrypt_in_place(position, last, label, &mut *buffer)
+                .map_err(|_| io::Error::other("it is too long to be sealed"))?;
+            out.write_all(&buffer)?;
+        }
+        Ok(())
+    }
+
     /// Writes the concatenation of `pieces` to the file `name` in `folder`, in place of one of that name if there is any. When
     /// this returns, the file will outlast a crash; if it fails or is cut off, all is as before.
     pub(crate) fn write(&self, folder: &Path, name: &str, label: &[u8], pieces: &[&[u8]]) -> Result<()> {
-        let write = |file: &mut File| -> io::Result<()> {
-            let prefix = Entropy::os().bytes();
-            file.write_all(&MAGIC)?;
-            file.write_all(&prefix)?;
-            let stream = self.stream(&prefix);
-            let (total, mut source) = (pieces.iter().map(|piece| piece.len()).sum(), pieces.to_vec());
-            let mut buffer = Zeroizing::new(Vec::with_capacity(CHUNK.min(total) + TAG));
-            for (position, last) in positions(total.div_ceil(CHUNK))? {
-                buffer.clear();
-                gather(&mut source, &mut buffer);
-                stream
-                    .encrypt_in_place(position, last, label, &mut *buffer)
-                    .map_err(|_| io::Error::other("it is too long to be sealed"))?;
-                file.write_all(&buffer)?;
-            }
-            Ok(())
-        };
+        let write = |file: &mut File| self.seal(label, pieces, file);
         write_whole(folder, name, write)
             .map_err(|error| Error::file(&folder.join(name), "cannot be written", &error))
     }
 
     /// Opens the file at `path` for reading.
-    pub(crate) fn open<'a>(&self, path: &'a Path, label: &'a [u8]) -> Result<Reader<'a>> {
+    pub(crate) fn open<'a>(&self, path: &'a Path, label: &'a [u8]) -> Result<Reader<'a, File>> {
         let unreadable = |error: io::Error| fault(path, format_args!("cannot be read: {error}"));
-        let mut file = File::open(path).map_err(unreadable)?;
+        let file = File::open(path).map_err(unreadable)?;
         let metadata = file.metadata().map_err(unreadable)?;
         if !metadata.is_file() {
             return Err(fault(path, "is not a file"));
         }
-        let found = metadata.len();
+        self.unseal(path, (file, metadata.len()), label)
+    }
+
+    /// Opens what `source` gives, all of it `found` bytes. It lies at `path`, which may be that of an object elsewhere.
+    pub(crate) fn unseal<'a, R: Read>(
+        &self,
+        path: &'a Path,
+        (mut source, found): (R, u64),
+        label: &'a [u8],
+    ) -> Result<Reader<'a, R>> {
+        let unreadable = |error: io::Error| fault(path, format_args!("cannot be read: {error}"));
         let damaged = || {
             fault(
                 path,
@@ -112,7 +125,7 @@ impl Seal {
         if found < HEADER as u64 {
             return Err(damaged());
         }
-        file.read_exact(&mut header).map_err(unreadable)?;
+        source.read_exact(&mut header).map_err(unreadable)?;
         let (magic, prefix) = header.split_first_chunk().expect("a header begins with a mark");
         if *magic != MAGIC {
             return Err(fault(path, "is no file of stock, or of another version"));
@@ -126,7 +139,7 @@ impl Seal {
         let positions = positions(usize::try_from(count).map_err(|_| damaged())?).map_err(unreadable)?;
         Ok(Reader {
             path,
-            file,
+            source,
             label,
             stream: self.stream(prefix.try_into().expect("the rest of the header")),
             length,
@@ -138,19 +151,7 @@ impl Seal {
 
     /// The contents of the file at `path`, which must have at most `most` bytes.
     pub(crate) fn read(&self, path: &Path, label: &[u8], most: usize) -> Result<Zeroizing<Vec<u8>>> {
-        let mut reader = self.open(path, label)?;
-        if reader.length > most as u64 {
-            let what = format!(
-                "holds {} bytes instead of at most {most}: it is damaged",
-                reader.length
-            );
-            return Err(fault(path, what));
-        }
-        let mut contents = room::empty("stored material", reader.length as usize)?;
-        while let Some(chunk) = reader.chunk()? {
-            contents.extend_from_slice(chunk);
-        }
-        Ok(contents)
+        self.open(path, label)?.contents(most)
     }
 
     /// Opens the file at `path`, whose contents must exactly fill `spaces`, one after the other. What an error leaves in
@@ -183,20 +184,41 @@ impl Seal {
     }
 }
 
-/// A sealed file that is being read, chunk by chunk.
-pub(crate) struct Reader<'a> {
+/// The length of the sealed form of so many bytes.
+pub(crate) fn sealed_length(plain: usize) -> usize {
+    HEADER + plain + TAG * plain.div_ceil(CHUNK).max(1)
+}
+
+/// Something sealed that is being read, chunk by chunk.
+pub(crate) struct Reader<'a, R> {
     path: &'a Path,
-    file: File,
+    source: R,
     label: &'a [u8],
     stream: Stream,
-    /// Plain bytes of the whole file.
+    /// Plain bytes of all of it.
     length: u64,
     left: u64,
     positions: Box<dyn Iterator<Item = (u32, bool)>>,
     buffer: Zeroizing<Vec<u8>>,
 }
 
-impl Reader<'_> {
+impl<R: Read> Reader<'_, R> {
+    /// All of it, which must be at most `most` bytes.
+    pub(crate) fn contents(mut self, most: usize) -> Result<Zeroizing<Vec<u8>>> {
+        if self.length > most as u64 {
+            let what = format!(
+                "holds {} bytes instead of at most {most}: it is damaged",
+                self.length
+            );
+            return Err(fault(self.path, what));
+        }
+        let mut contents = room::empty("stored material", self.length as usize)?;
+        while let Some(chunk) = self.chunk()? {
+            contents.extend_from_slice(chunk);
+        }
+        Ok(contents)
+    }
+
     /// The next chunk, or `None` after the last.
     pub(crate) fn chunk(&mut self) -> Result<Option<&[u8]>> {
         let Some((position, last)) = self.positions.next() else {
@@ -205,7 +227,7 @@ impl Reader<'_> {
         let plain = self.left.min(CHUNK as u64);
         self.left -= plain;
         self.buffer.resize(plain as usize + TAG, 0);
-        self.file
+        self.source
             .read_exact(&mut self.buffer)
             .map_err(|error| fault(self.path, format_args!("cannot be read: {error}")))?;
         self.stream

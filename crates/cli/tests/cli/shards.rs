@@ -184,6 +184,17 @@ fn parties_compute_shards_together_and_compare_how_many_there_are() {
     ended[2].failed(2, &["party 0", "4", "3"]);
 }
 
+/// Writes the file of `party` with `head` above it as that of number `written`.
+fn settings(world: &World<3>, party: usize, written: usize, head: &str) {
+    let folder = world.folder.path();
+    let text = std::fs::read_to_string(folder.join(format!("party{party}.toml"))).unwrap();
+    write(
+        folder,
+        &format!("party{written}.toml"),
+        &format!("{head}\n{text}"),
+    );
+}
+
 /// Parties whose shards are computed by workers.
 struct Clusters {
     world: World<3>,
@@ -196,13 +207,7 @@ impl Clusters {
         let world = World::three();
         tables(world.folder.path());
         for party in 0..3 {
-            let name = format!("party{party}.toml");
-            let text = std::fs::read_to_string(world.folder.path().join(&name)).unwrap();
-            write(
-                world.folder.path(),
-                &name,
-                &format!("shards = \"shards{party}\"\n{text}"),
-            );
+            settings(&world, party, party, &format!("shards = \"shards{party}\""));
         }
         let job = job(world.folder.path(), "job.toml", head);
         Clusters {
@@ -251,6 +256,65 @@ fn workers_compute_shards_and_one_that_dies_is_replaced() {
         let ended = finish(worker);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
+}
+
+/// Workers that share an object store with their coordinator, and no folder.
+#[test]
+fn workers_keep_what_they_compute_in_an_object_store() {
+    let head = "shards = 4\nattempts = 20";
+    let clusters = Clusters {
+        world: World::three(),
+        desks: addresses(),
+        job: PathBuf::new(),
+    };
+    let folder = clusters.world.folder.path();
+    tables(folder);
+    let clusters = Clusters {
+        job: job(folder, "job.toml", head),
+        ..clusters
+    };
+    let folder = clusters.world.folder.path();
+    let store = format!("shards_store = \"file://{}/store\"", folder.display());
+    for party in 0..3 {
+        // What is no folder cannot be written to.
+        write(folder, &format!("none{party}"), "");
+        let own = format!("shards = \"none{party}/shards\"\n{store}");
+        settings(&clusters.world, party, 3 + party, &own);
+        settings(
+            &clusters.world,
+            party,
+            party,
+            &format!("shards = \"shards{party}\"\n{store}"),
+        );
+    }
+    let coordinators = [0, 1, 2].map(|party| clusters.coordinator(party));
+    let worker = |party| start(&mut clusters.worker_command(party, 3 + party));
+    let workers = [0, 1, 2].map(worker);
+    wait_until("something was kept in the store", || {
+        let kept = std::fs::read_dir(folder.join("store"));
+        kept.is_ok_and(|kept| kept.count() > 0)
+    });
+    for ended in coordinators.map(finish) {
+        assert_eq!(rows(&ended), expected());
+    }
+    for worker in workers {
+        let ended = finish(worker);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    for party in 0..3 {
+        assert!(!folder.join(format!("shards{party}/kept")).exists());
+    }
+    let left = std::fs::read_dir(folder.join("store"));
+    assert_eq!(left.map_or(0, Iterator::count), 0, "all is removed in the end");
+}
+
+#[test]
+fn a_store_that_is_none_is_refused() {
+    let world = World::three();
+    tables(world.folder.path());
+    settings(&world, 0, 0, "shards_store = \"https://example.com/prefix\"");
+    let job = job(world.folder.path(), "job.toml", "shards = 2");
+    finish(world.start(0, &job, &[])).failed(2, &["party0.toml", "line 1", "no URL of an object store"]);
 }
 
 /// Lines of the ledgers in a folder.

@@ -44,6 +44,7 @@ pub(super) fn over_sockets(world: &mut World) {
             stock: None,
             policy: None,
             shards: "".into(),
+            shards_store: None,
             service: None,
             on_wait: OnWait::default(),
         };

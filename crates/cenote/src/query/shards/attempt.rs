@@ -301,6 +301,7 @@ mod tests {
 
     use super::*;
     use crate::query::shards::crew::Threads;
+    use crate::query::shards::partial::Keep;
 
     /// Whether two parties that are told these attempts and sessions begin.
     fn begin(attempts: [(Attempt, &str); 2]) -> bool {
@@ -367,7 +368,7 @@ mod tests {
         let identity = Identity::generate().unwrap();
         let shape = sharded.in_shards().shape(sharded.job.protocol());
         Work {
-            partials: Partials::open(&folder.join("kept"), &identity, shape).unwrap(),
+            partials: Partials::open(&Keep::Folder(folder.join("kept")), &identity, shape).unwrap(),
             sharded,
             me: PartyId(0),
             tables,
@@ -416,6 +417,25 @@ mod tests {
         assert!(matches!(work.cannot(&merge), Some(Outcome::Failed(_))));
         let outcome = Threads::failed(&work, &merge, lost());
         assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
+    }
+
+    #[test]
+    fn an_attempt_is_lost_if_what_it_keeps_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = work(folder.path());
+        // A file is where the folder was.
+        std::fs::remove_dir(folder.path().join("kept")).unwrap();
+        std::fs::write(folder.path().join("kept"), "").unwrap();
+        let shard = Attempt {
+            piece: Piece::Shard(1),
+            number: 1,
+        };
+        let job = postcard::from_bytes(&[1; 32]).unwrap();
+        let (rows, lanes) = work.sharded.in_shards().shape(work.sharded.job.protocol());
+        let share = BitMatrix::zeros(rows, lanes);
+        let error = work.partials.write(&job, &shard, share).unwrap_err();
+        let outcome = Threads::failed(&work, &shard, error);
+        assert!(matches!(outcome, Outcome::Lost(_)), "{outcome:?}");
     }
 
     #[test]

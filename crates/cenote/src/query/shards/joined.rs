@@ -11,6 +11,7 @@ use cenote_shards::Progress;
 use super::Sharded;
 use super::attempt::Meeting;
 use super::crew::Listening;
+use super::partial::Keep;
 use super::run::OneParty;
 use crate::Result;
 use crate::query::proposed::{Far, Run};
@@ -66,6 +67,7 @@ impl Joined {
             tables: run.tables,
             // Nobody sees it: what this process writes is sealed for it alone.
             identity: Arc::new(Identity::generate()?),
+            keep: Keep::Folder(run.folder.join("kept")),
             folder: run.folder,
             meeting: Meeting {
                 transport: run.transport,

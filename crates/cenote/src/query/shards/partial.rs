@@ -1,6 +1,7 @@
-//! What shards have kept, on the disk: this party's shares, sealed under a key that only its processes know.
+//! What shards have kept, in a folder or an object store: this party's shares, sealed under a key that only its processes know.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use cenote_net::Identity;
 use cenote_primitives::BitMatrix;
@@ -10,21 +11,34 @@ use cenote_store::{Sealed, StoreKey};
 use crate::keeping::Share;
 use crate::{Error, Result};
 
+/// Where the partial results of a job lie.
+pub(super) enum Keep {
+    /// In this folder.
+    Folder(PathBuf),
+    /// In the object store at `url`, under a prefix that is the job's, which answers each request within `deadline`.
+    Store {
+        url: String,
+        under: String,
+        deadline: Duration,
+    },
+}
+
 /// The partial results of a job at one party. Each is bound to the job, the shard and the attempt that it is of.
 pub(super) struct Partials {
-    files: Sealed,
+    sealed: Sealed,
     /// Rows and lanes of a share.
     shape: (usize, usize),
 }
 
 impl Partials {
-    /// Those in the folder at `path`, of shares of so many rows and lanes.
-    pub(super) fn open(path: &Path, identity: &Identity, shape: (usize, usize)) -> Result<Self> {
+    /// Those that lie in `keep`, of shares of so many rows and lanes.
+    pub(super) fn open(keep: &Keep, identity: &Identity, shape: (usize, usize)) -> Result<Self> {
         let key = StoreKey::from_bytes(*identity.derived("partial results of shards"));
-        Ok(Partials {
-            files: Sealed::open(path, &key)?,
-            shape,
-        })
+        let sealed = match keep {
+            Keep::Folder(path) => Sealed::open(path, &key)?,
+            Keep::Store { url, under, deadline } => Sealed::in_store(url, under, *deadline, &key)?,
+        };
+        Ok(Partials { sealed, shape })
     }
 
     fn name(job: &JobName, attempt: &Attempt) -> String {
@@ -33,7 +47,7 @@ impl Partials {
 
     pub(super) fn write(&self, job: &JobName, attempt: &Attempt, share: BitMatrix) -> Result<()> {
         let name = Self::name(job, attempt);
-        Ok(self.files.write(&name, &name, &Share::of(share).to_bytes())?)
+        Ok(self.sealed.write(&name, &name, &Share::of(share).to_bytes())?)
     }
 
     /// What an attempt has kept.
@@ -42,7 +56,7 @@ impl Partials {
     /// [`Error::Protocol`] if it is not there, was changed, or is another's.
     pub(super) fn read(&self, job: &JobName, attempt: &Attempt) -> Result<BitMatrix> {
         let (name, (rows, lanes)) = (Self::name(job, attempt), self.shape);
-        let bytes = self.files.read(&name, &name, Share::bytes_of(rows, lanes))?;
+        let bytes = self.sealed.read(&name, &name, Share::bytes_of(rows, lanes))?;
         let share = Share::from_bytes(rows, lanes, &bytes);
         let share = share.ok_or_else(|| {
             Error::local(
@@ -54,12 +68,19 @@ impl Partials {
     }
 
     pub(super) fn remove(&self, job: &JobName, attempt: &Attempt) {
-        self.files.remove(&Self::name(job, attempt));
+        self.sealed.remove(&Self::name(job, attempt));
+    }
+
+    /// Removes all of them.
+    pub(super) fn remove_all(&self) {
+        self.sealed.remove_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use cenote_shards::Piece;
 
     use super::*;
@@ -75,14 +96,14 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_a_shard_has_kept_is_taken_for_nothing_else() {
-        let (folder, identity) = (tempfile::tempdir().unwrap(), Identity::generate().unwrap());
-        let partials = Partials::open(folder.path(), &identity, (6, 70)).unwrap();
+    /// What a shard has kept lies in `lies` if it is kept in `keep`.
+    fn is_taken_for_nothing_else(keep: &Keep, lies: &Path) {
+        let identity = Identity::generate().unwrap();
+        let partials = Partials::open(keep, &identity, (6, 70)).unwrap();
         let share = BitMatrix::from_fn(6, 70, |row, lane| (row + lane) % 3 == 0);
         partials.write(&job(1), &shard(3, 2), share.clone()).unwrap();
         assert_eq!(partials.read(&job(1), &shard(3, 2)).unwrap(), share);
-        let file = |job: &JobName, attempt: &Attempt| folder.path().join(Partials::name(job, attempt));
+        let file = |job: &JobName, attempt: &Attempt| lies.join(Partials::name(job, attempt));
         let own = file(&job(1), &shard(3, 2));
         // Left out: of another shard, attempt or job, none was written.
         for (job, attempt) in [
@@ -97,20 +118,44 @@ mod tests {
             let error = partials.read(&job, &attempt).unwrap_err().to_string();
             assert!(error.contains("not what its name says"), "{error}");
         }
-        // Nor what was changed, or sealed by somebody else.
-        let mut bytes = std::fs::read(&own).unwrap();
-        *bytes.last_mut().unwrap() ^= 1;
-        std::fs::write(&own, bytes).unwrap();
+        // Nor what was changed or is too long, or was sealed by somebody else.
+        let bytes = std::fs::read(&own).unwrap();
+        let mut changed = bytes.clone();
+        *changed.last_mut().unwrap() ^= 1;
+        std::fs::write(&own, changed).unwrap();
         assert!(partials.read(&job(1), &shard(3, 2)).is_err());
+        std::fs::write(&own, [bytes, vec![0; 1 << 20]].concat()).unwrap();
+        let error = partials.read(&job(1), &shard(3, 2)).unwrap_err().to_string();
+        assert!(error.contains("bytes instead of at most"), "{error}");
         let other = Identity::generate().unwrap();
-        let others = Partials::open(folder.path(), &other, (6, 70)).unwrap();
+        let others = Partials::open(keep, &other, (6, 70)).unwrap();
         others.write(&job(1), &shard(3, 2), share.clone()).unwrap();
         assert!(partials.read(&job(1), &shard(3, 2)).is_err());
         // Nor one of another shape.
-        let wider = Partials::open(folder.path(), &identity, (6, 71)).unwrap();
+        let wider = Partials::open(keep, &identity, (6, 71)).unwrap();
         partials.write(&job(1), &shard(3, 2), share).unwrap();
         assert!(wider.read(&job(1), &shard(3, 2)).is_err());
-        partials.remove(&job(1), &shard(3, 2));
+        partials.remove_all();
         assert!(partials.read(&job(1), &shard(3, 2)).is_err());
+        assert!(!lies.exists());
+    }
+
+    #[test]
+    fn what_a_shard_has_kept_is_taken_for_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = folder.path().join("kept");
+        is_taken_for_nothing_else(&Keep::Folder(kept.clone()), &kept);
+    }
+
+    #[cfg(feature = "object-store")]
+    #[test]
+    fn what_a_shard_has_kept_in_a_store_is_taken_for_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let keep = Keep::Store {
+            url: format!("file://{}/", folder.path().display()),
+            under: "this job".into(),
+            deadline: Duration::from_secs(30),
+        };
+        is_taken_for_nothing_else(&keep, &folder.path().join("this job"));
     }
 }

@@ -13,7 +13,7 @@ use cenote_tables::{Table, Values};
 use super::attempt::{Meeting, State, Work};
 use super::crew::{Listening, Tell, Threads};
 use super::desk::Remote;
-use super::partial::Partials;
+use super::partial::{Keep, Partials};
 use super::worker::Worker;
 use super::{Sharded, Tallies};
 use crate::local::Seat;
@@ -35,8 +35,10 @@ pub(super) struct OneParty {
     pub(super) me: PartyId,
     pub(super) tables: Vec<Option<Table>>,
     pub(super) identity: Arc<Identity>,
-    /// Where its ledger and its partial results are.
+    /// Where its ledger is.
     pub(super) folder: PathBuf,
+    /// Where its partial results are.
+    pub(super) keep: Keep,
     pub(super) meeting: Meeting,
     /// What else the parties of each session compare.
     pub(super) also_agree: Arc<dyn AlsoAgree + Send + Sync>,
@@ -54,7 +56,7 @@ impl OneParty {
     fn into_work(self) -> Result<(Work, Option<TcpListener>, Listening)> {
         let shape = self.sharded.in_shards().shape(self.sharded.job.protocol());
         let work = Work {
-            partials: Partials::open(&self.folder.join("kept"), &self.identity, shape)?,
+            partials: Partials::open(&self.keep, &self.identity, shape)?,
             sharded: self.sharded,
             me: self.me,
             tables_digest: digest(&self.tables, &self.identity),
@@ -145,14 +147,14 @@ fn ended(
         // What this party knows itself says more than what it told its peers.
         (None, Err(error)) => return Err(known.unwrap_or_else(|| failure(error))),
         (None, Ok(_)) => {
-            remove(folder);
+            remove(work, folder);
             return Err(Error::Service {
                 kind: crate::Kind::Network,
                 what: "an earlier run of this party was cut off when the answer had been opened, and it is gone; run the job again, with all parties".into(),
             });
         }
     };
-    remove(folder);
+    remove(work, folder);
     held.report = report.unwrap_or(held.report);
     if let Some(error) = unfinished {
         let text = format!("the answer is verified, but not all parties may have theirs: {error}");
@@ -165,7 +167,8 @@ fn ended(
 }
 
 /// Removes what a job has left that is over.
-fn remove(folder: &Path) {
+fn remove(work: &Work, folder: &Path) {
+    work.partials.remove_all();
     // What cannot be removed is sealed, and of no use to any other job.
     let _ = std::fs::remove_dir_all(folder);
 }
@@ -287,11 +290,22 @@ fn one_party(
     sharded: Sharded,
     start: Instant,
 ) -> Result<OneParty> {
+    let job = &sharded.job.digest()[..16];
+    let folder = config.shards.join(job);
     Ok(OneParty {
         me: config.me,
         tables: own_tables(&sharded.job, config.me)?,
+        keep: match &config.shards_store {
+            None => Keep::Folder(folder.join("kept")),
+            Some(url) => Keep::Store {
+                url: url.clone(),
+                // Parties may have one store, so the job does not suffice.
+                under: format!("{job}-{:.16}", identity.fingerprint().to_string()),
+                deadline: config.timeout,
+            },
+        },
+        folder,
         identity,
-        folder: config.shards.join(&sharded.job.digest()[..16]),
         meeting: Meeting {
             transport: Transport::Tls,
             connect_timeout: config.connect_timeout,
@@ -422,6 +436,7 @@ pub(crate) fn run_child(
         tables,
         identity: Arc::new(Identity::generate()?),
         folder: folder.path().join("job"),
+        keep: Keep::Folder(folder.path().join("kept")),
         meeting: Meeting {
             transport: seat.transport(),
             connect_timeout: timeout,
