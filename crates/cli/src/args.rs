@@ -227,6 +227,9 @@ pub(crate) struct Party {
     /// Let the shards of a query be computed by workers that connect to this address (see `cenote shard`), instead of here one after another
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "online")]
     pub(crate) coordinate: Option<String>,
+    /// Let workers of other parties reach those of this party that have --relay through this address, at the host of this party
+    #[arg(long, value_name = "HOST:PORT", requires = "coordinate")]
+    pub(crate) relay: Option<String>,
     #[command(flatten)]
     pub(crate) form: Form,
 }
@@ -242,11 +245,14 @@ pub(crate) struct Shard {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) coordinator: String,
     /// Where the workers of other parties connect to this one; port 0 takes a free port
-    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = ANYWHERE)]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = ANYWHERE, conflicts_with = "relay")]
     pub(crate) listen: SocketAddr,
     /// The host at which they reach it [default: the address from which this machine reaches the coordinator]
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", conflicts_with = "relay")]
     pub(crate) host: Option<String>,
+    /// They reach it through the coordinator, which has --relay
+    #[arg(long)]
+    pub(crate) relay: bool,
     /// The most memory that it may take, in megabytes [default: `memory` of the party file, or what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,

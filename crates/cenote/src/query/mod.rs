@@ -23,7 +23,7 @@ pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::QueryPart;
 pub use self::run::{check_party, coordinate_party, run_here, run_party};
 pub use self::shards::{
-    Join, MOST_WORKERS, Placement, ShardsFar, ShardsPlan, TableInShards, WORKER_PAUSE, work_for,
+    DeskAt, Join, MOST_WORKERS, Placement, ShardsFar, ShardsPlan, TableInShards, WORKER_PAUSE, work_for,
 };
 
 use crate::Error;

@@ -17,7 +17,7 @@ use super::file::{Instead, QueryJob};
 use super::planned::Planned;
 use super::policy::Policy;
 use super::report::{Answered, QueryReport, Told};
-use super::shards::{self, Sharded};
+use super::shards::{self, DeskAt, Sharded};
 use crate::local::{Assigned, Seat, Setting, Task, combine, run, value};
 use crate::meeting::{load_identity, meet_with};
 use crate::outputs::{check_writable, put_aside};
@@ -252,22 +252,22 @@ pub fn run_party(
     answered(config, &job, policy, || Session::run(what, run))
 }
 
-/// Runs the query of `job`, which is cut into shards, as the party of `config`. Its shards are computed by workers that connect to `workers`, `host:port`, where
-/// they show this party's key ([`work_for`](super::work_for)).
+/// Runs the query of `job`, which is cut into shards, as the party of `config`. Its shards are computed by workers that connect to `desk`, where they show this
+/// party's key ([`work_for`](super::work_for)).
 ///
 /// # Errors
 /// As [`run_party`]; [`Error::Usage`] if the job is not cut, or nobody can listen there.
 pub fn coordinate_party(
     config: &PartyConfig,
     job: QueryJob,
-    workers: &str,
+    desk: DeskAt<'_>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<QueryReport> {
     if job.in_shards().is_none() {
         let what = "the job is not cut into shards, so there is nothing to hand out; give `shards = N` in the job file";
         return Err(Error::Usage(what.into()));
     }
-    shards::run_party(config, job, Some(workers), progress)
+    shards::run_party(config, job, Some(desk), progress)
 }
 
 /// How the session of a query went that has ended.

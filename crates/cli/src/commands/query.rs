@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cenote::query::{
-    Instead, QueryJob, QueryPlan, QueryReport, check_party, coordinate_party, run_here, run_party,
+    DeskAt, Instead, QueryJob, QueryPlan, QueryReport, check_party, coordinate_party, run_here, run_party,
 };
 use cenote::{Error, PartyConfig, Result};
 use serde::Serialize;
@@ -94,7 +94,10 @@ pub(crate) fn party(options: &Party) -> Result<()> {
     let told = &mut |done, total| progress.set(done, total);
     let report = match &options.coordinate {
         None => run_party(&config, job, told),
-        Some(workers) => coordinate_party(&config, job, workers, told),
+        Some(workers) => {
+            let relay = options.relay.as_deref();
+            coordinate_party(&config, job, DeskAt { workers, relay }, told)
+        }
     }?;
     drop(progress);
     show(&report, options.form)

@@ -17,6 +17,7 @@ impl Command for Shard {
             coordinator: self.coordinator.clone(),
             listen: self.listen,
             host: self.host.clone(),
+            relayed: self.relay,
         };
         work_for(&config, job, &placement, &mut |line| tell(format_args!("{line}")))
     }

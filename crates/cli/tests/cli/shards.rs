@@ -223,13 +223,20 @@ impl Clusters {
     }
 
     fn worker_command(&self, party: usize, identity: usize) -> Command {
+        let mut command = self.at_desk(party, identity);
+        command.args(["--host", "127.0.0.1"]);
+        command
+    }
+
+    /// A worker that has yet to say how peers reach it.
+    fn at_desk(&self, party: usize, identity: usize) -> Command {
         let config = self.world.folder.path().join(format!("party{identity}.toml"));
         let mut command = cenote();
         command
             .args(["shard", "--config"])
             .arg(config)
             .arg(&self.job)
-            .args(["--coordinator", &self.desks[party], "--host", "127.0.0.1"]);
+            .args(["--coordinator", &self.desks[party]]);
         command
     }
 
@@ -255,6 +262,44 @@ fn workers_compute_shards_and_one_that_dies_is_replaced() {
     for worker in workers {
         let ended = finish(worker);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+}
+
+/// Workers of which peers reach their coordinators alone.
+#[test]
+fn workers_are_reached_through_their_coordinators() {
+    let clusters = Clusters::new("shards = 4\nattempts = 20");
+    let coordinators = [0, 1, 2].map(|party| {
+        let desk = ["--coordinate", &clusters.desks[party], "--json"];
+        let relay = ["--relay", "0.0.0.0:0", "-v"];
+        clusters
+            .world
+            .start(party, &clusters.job, &[desk, relay].concat())
+    });
+    let workers = [0, 1, 2, 0, 1, 2].map(|party| start(clusters.at_desk(party, party).arg("--relay")));
+    for (party, ended) in (0..).zip(coordinators.map(finish)) {
+        assert_eq!(rows(&ended), expected());
+        let connections = ended.stderr.split("the relay ends connections=").nth(1);
+        let connections = connections.and_then(|after| after.split_whitespace().next()?.parse().ok());
+        let connections: usize = connections.unwrap_or_else(|| panic!("{}", ended.stderr));
+        // Nobody dials the last party.
+        assert_eq!(connections > 0, party < 2, "{connections} at party {party}");
+    }
+    for worker in workers {
+        let ended = finish(worker);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_worker_that_needs_a_relay_is_told_where_there_is_none() {
+    let clusters = Clusters::new("shards = 2");
+    let coordinators = [0, 1, 2].map(|party| clusters.coordinator(party));
+    let ended = run(clusters.at_desk(0, 0).arg("--relay"));
+    ended.failed(2, &["the coordinator has no relay", "--relay HOST:PORT"]);
+    for mut coordinator in coordinators {
+        coordinator.kill().unwrap();
+        coordinator.wait().unwrap();
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::MAX_PLANNED;
 use super::placing::{Placing, column_of, equal};
+use crate::expr::Expr;
 use crate::relation::{Operation, Relation};
 use crate::schema::Schema;
 
@@ -25,9 +26,12 @@ pub(super) fn candidates(relation: &Relation, schema: &Schema) -> Vec<Vec<Placin
         }
         all.insert(placings);
     }
-    for &table in &scanned {
+    let alone = scanned.iter().map(|&table| BTreeSet::from([table]));
+    for tables in alone.chain(found.unions) {
         let mut placings = whole.clone();
-        placings[table] = Placing::Rows;
+        tables
+            .into_iter()
+            .for_each(|table| placings[table] = Placing::Rows);
         all.insert(placings);
     }
     // Rows of different tables that do not meet may be placed anyhow.
@@ -51,6 +55,8 @@ pub(super) fn candidates(relation: &Relation, schema: &Schema) -> Vec<Vec<Placin
 #[derive(Default)]
 struct Found {
     keys: BTreeSet<Origin>,
+    /// The tables of relations that are put together.
+    unions: BTreeSet<BTreeSet<usize>>,
     equal: BTreeMap<Origin, BTreeSet<Origin>>,
 }
 
@@ -65,38 +71,46 @@ impl Found {
             Operation::Filter(_, condition) => self.conjuncts(relation, condition),
             Operation::Outer { left, right, on, .. } => {
                 for (x, y) in on {
-                    let ends = [(left, x), (right, y)]
-                        .map(|(side, end)| column_of(end).and_then(|column| origin(side, column)));
-                    self.met_by(ends);
+                    self.met_by([origins_of(left, x), origins_of(right, y)]);
                 }
             }
             Operation::Group { input, keys, .. } => {
-                let keys = keys.iter().filter_map(column_of);
-                self.keys.extend(keys.filter_map(|column| origin(input, column)));
+                keys.iter().for_each(|key| self.together(origins_of(input, key)));
             }
             Operation::Window(input, window) => {
-                let keys = window.partition.iter().filter_map(column_of);
-                self.keys.extend(keys.filter_map(|column| origin(input, column)));
+                let keys = window.partition.iter();
+                keys.for_each(|key| self.together(origins_of(input, key)));
+            }
+            Operation::Union(_) => {
+                self.unions.insert(relation.scanned());
             }
             _ => {}
         }
         relation.inputs().into_iter().for_each(|input| self.visit(input));
     }
 
-    fn conjuncts(&mut self, relation: &Relation, condition: &crate::expr::Expr) {
+    fn conjuncts(&mut self, relation: &Relation, condition: &Expr) {
         for condition in condition.clone().conjuncts() {
             if let Some((x, y)) = equal(&condition) {
-                self.met_by([x, y].map(|column| origin(relation, column)));
+                self.met_by([x, y].map(|column| origins(relation, column)));
             }
         }
     }
 
-    fn met_by(&mut self, ends: [Option<Origin>; 2]) {
-        if let [Some(one), Some(other)] = ends {
-            self.keys.extend([one, other]);
-            self.equal.entry(one).or_default().insert(other);
-            self.equal.entry(other).or_default().insert(one);
+    /// Rows meet by these columns.
+    fn met_by(&mut self, ends: [Vec<Origin>; 2]) {
+        if ends.iter().all(|end| !end.is_empty()) {
+            self.together(ends.concat());
         }
+    }
+
+    /// Rows with one value of these columns are to be in one shard.
+    fn together(&mut self, columns: Vec<Origin>) {
+        for pair in columns.windows(2) {
+            self.equal.entry(pair[0]).or_default().insert(pair[1]);
+            self.equal.entry(pair[1]).or_default().insert(pair[0]);
+        }
+        self.keys.extend(columns);
     }
 
     /// A column and those that it meets, one of each table: those nearest to it.
@@ -115,28 +129,43 @@ impl Found {
     }
 }
 
-/// The column of a table whose values a column has.
-fn origin(relation: &Relation, column: usize) -> Option<Origin> {
+/// The columns of tables whose values a column has: several where relations are put together.
+fn origins(relation: &Relation, column: usize) -> Vec<Origin> {
     match &relation.operation {
-        Operation::Scan(table) => Some((*table, column)),
-        Operation::Kept(_) | Operation::Union(_) => None,
-        Operation::Project(input, exprs) => origin(input, column_of(&exprs[column])?),
-        Operation::Filter(input, _) | Operation::First(input, ..) => origin(input, column),
-        Operation::Group { input, keys, .. } => origin(input, column_of(keys.get(column)?)?),
-        Operation::Window(input, _) => (column < input.columns.len()).then(|| origin(input, column))?,
+        Operation::Scan(table) => vec![(*table, column)],
+        Operation::Kept(_) => Vec::new(),
+        Operation::Union(inputs) => {
+            let all: Vec<Vec<Origin>> = inputs.iter().map(|input| origins(input, column)).collect();
+            match all.iter().any(Vec::is_empty) {
+                true => Vec::new(),
+                false => all.concat(),
+            }
+        }
+        Operation::Project(input, exprs) => origins_of(input, &exprs[column]),
+        Operation::Filter(input, _) | Operation::First(input, ..) => origins(input, column),
+        Operation::Group { input, keys, .. } => keys
+            .get(column)
+            .map_or_else(Vec::new, |key| origins_of(input, key)),
+        Operation::Window(input, _) if column < input.columns.len() => origins(input, column),
+        Operation::Window(..) => Vec::new(),
         Operation::Outer { left, right, .. } => match column.checked_sub(left.columns.len()) {
-            None => origin(left, column),
-            Some(column) => origin(right, column),
+            None => origins(left, column),
+            Some(column) => origins(right, column),
         },
         Operation::Inner(inputs, _) => {
             let mut column = column;
             for input in inputs {
                 match column.checked_sub(input.columns.len()) {
-                    None => return origin(input, column),
+                    None => return origins(input, column),
                     Some(rest) => column = rest,
                 }
             }
-            None
+            Vec::new()
         }
     }
+}
+
+/// The same of a column that an expression over `input` has.
+fn origins_of(input: &Relation, expr: &Expr) -> Vec<Origin> {
+    column_of(expr).map_or_else(Vec::new, |column| origins(input, column))
 }

@@ -12,6 +12,7 @@ mod merge;
 mod parts;
 mod placing;
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 
 use cenote_net::PartyId;
@@ -42,6 +43,8 @@ const MAX_PLANNED: usize = 12;
 pub struct Cut {
     shards: u32,
     tables: Vec<Placed>,
+    /// The tables that the query asks for.
+    asked: BTreeSet<usize>,
     shard: Query,
     merge: Query,
 }
@@ -74,13 +77,22 @@ impl Cut {
     /// A table of another party that every shard has whole, beside rows of `me` that are in parts: its owner may give other rows in each shard, and so choose which rows of `me` it
     /// tells of.
     pub fn varies_beside(&self, me: PartyId) -> Option<&str> {
-        let tables = || self.merge.schema().tables.iter().zip(&self.tables);
+        let tables = || self.asked();
         let is_in_parts =
             tables().any(|(table, placed)| table.party == me && placed.placing != Placing::Whole);
         let whole = tables().find(|(table, placed)| table.party != me && placed.placing == Placing::Whole);
         whole
             .filter(|_| is_in_parts)
             .map(|(table, _)| table.name.as_str())
+    }
+
+    /// The tables that the query asks for, and where their rows are.
+    pub fn asked(&self) -> impl Iterator<Item = (&Declared, &Placed)> {
+        let tables = self.merge.schema().tables.iter().zip(&self.tables);
+        let tables = tables.enumerate();
+        tables
+            .filter(|(at, _)| self.asked.contains(at))
+            .map(|(_, table)| table)
     }
 
     /// Bits of a row that a shard keeps, and how many rows it keeps.
@@ -103,7 +115,6 @@ impl Cut {
 
     /// Where the rows of each table are, in words: a term that parties compare.
     pub fn told(&self) -> String {
-        let tables = self.merge.schema().tables.iter().zip(&self.tables);
         let of = |(table, placed): (&Declared, &Placed)| {
             let name = &table.name;
             match placed.placing {
@@ -114,7 +125,7 @@ impl Cut {
                 }
             }
         };
-        tables.map(of).collect::<Vec<_>>().join("; ")
+        self.asked().map(of).collect::<Vec<_>>().join("; ")
     }
 
     /// What is computed of all that the shards have kept: [`Query::run`] runs it.
@@ -158,7 +169,7 @@ impl Query {
             let Some(halves) = halves(&relation, &places) else {
                 continue;
             };
-            match self.cut_so(shards, tables, halves) {
+            match self.cut_so(shards, (tables, relation.scanned()), halves) {
                 Ok(cut) => cuts.push(cut),
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -169,7 +180,12 @@ impl Query {
         }
     }
 
-    fn cut_so(&self, shards: u32, tables: Vec<Placed>, halves: Halves) -> Result<Cut> {
+    fn cut_so(
+        &self,
+        shards: u32,
+        (tables, asked): (Vec<Placed>, BTreeSet<usize>),
+        halves: Halves,
+    ) -> Result<Cut> {
         let Halves { shard, mut merge } = halves;
         let own = of_shard(self.schema(), &tables);
         let shard = Query::of_shard(shard, own)?;
@@ -184,6 +200,7 @@ impl Query {
         Ok(Cut {
             shards,
             tables,
+            asked,
             shard,
             merge,
         })

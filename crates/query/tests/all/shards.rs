@@ -167,6 +167,60 @@ fn joins_by_one_key_are_cut_by_it() {
     }
 }
 
+/// Two parties that each have some of the items, as data that is held in parts often is.
+#[test]
+fn what_several_owners_have_together_is_cut_by_the_key_by_which_it_meets() {
+    let world = World::new(3)
+        .table(
+            0,
+            "orders",
+            "id u32 not null unique, day u8 not null",
+            "10 1 | 11 1 | 12 2 | 13 3 | 14 3 | 15 1",
+        )
+        .table(
+            1,
+            "items_b",
+            "of u32 not null at_most 3, price u16 not null",
+            "10 5 | 10 7 | 12 1 | 15 9 | 99 4",
+        )
+        .table(
+            2,
+            "items_c",
+            "of u32 not null at_most 3, price u16 not null",
+            "10 2 | 11 3 | 13 8 | 13 8 | 15 1",
+        )
+        .table(1, "unasked", "of u32 not null, note u8", "1 1 | 2 2");
+    let items = "(SELECT of, price FROM items_b UNION ALL SELECT of, price FROM items_c) items";
+    use Placing::{Key, Rows, Whole};
+    same(
+        &world,
+        &format!(
+            "SELECT day, SUM(price) AS paid FROM orders JOIN {items} ON id = of GROUP BY day ORDER BY day"
+        ),
+        3,
+        &[Key(0), Key(0), Key(0), Whole],
+    );
+    same(
+        &world,
+        &format!("SELECT of, COUNT(*) AS n, SUM(price) AS paid FROM {items} GROUP BY of ORDER BY of"),
+        3,
+        &[Whole, Key(0), Key(0), Whole],
+    );
+    same(
+        &world,
+        &format!("SELECT COUNT(*) AS n FROM orders JOIN {items} ON id = of WHERE price > day"),
+        2,
+        &[Whole, Rows, Rows, Whole],
+    );
+    // What is not asked for is nobody's to vary.
+    let query = world
+        .plan("SELECT COUNT(*) AS n FROM items_b GROUP BY of")
+        .unwrap();
+    let cut = query.cut(shards(2), 40).unwrap();
+    assert!(!cut.told().contains("unasked"), "{}", cut.told());
+    assert_eq!((0..3).find_map(|me| cut.varies_beside(PartyId(me))), None);
+}
+
 #[test]
 fn small_groups_and_secret_owners_are_cut_too() {
     let mut world = sales();

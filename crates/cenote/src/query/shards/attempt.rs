@@ -34,17 +34,24 @@ pub(super) struct Meeting {
     pub(super) hosts: Vec<String>,
 }
 
+/// Begins the address of a place that is reached through a relay.
+pub(super) const THROUGH_RELAY: &str = "relay/";
+
 impl Meeting {
     /// Where a peer's worker is.
     fn address(&self, party: usize, place: &Place) -> PeerAddress {
-        let host = match place.address.starts_with(':') {
+        let (at, relayed) = match place.address.strip_prefix(THROUGH_RELAY) {
+            Some(relay) => (relay, true),
+            None => (place.address.as_str(), false),
+        };
+        let host = match at.starts_with(':') {
             true => self.hosts.get(party).map_or("", String::as_str),
             false => "",
         };
         PeerAddress {
-            address: format!("{host}{}", place.address),
+            address: format!("{host}{at}"),
             fingerprint: Some(place.fingerprint),
-            relayed: false,
+            relayed,
         }
     }
 }

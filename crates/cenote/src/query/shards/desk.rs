@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cenote_net::{Channel, ChannelOptions, Identity, PartyId, accept_own};
+use cenote_net::{Channel, ChannelOptions, Fingerprint, Identity, PartyId, Relay, accept_own};
 use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
-use super::attempt::Work;
+use super::attempt::{THROUGH_RELAY, Work};
 use super::crew::{Tell, Threads, ended};
 use super::wire::{Listens, Said, Told, receive, send};
 use crate::{Error, Result};
@@ -44,6 +44,10 @@ struct Worker {
     is_free: bool,
     /// What it is at, and whether that counts no more.
     at: Option<(Attempt, Stage, bool)>,
+    /// Whether peers reach it through the relay.
+    is_relayed: bool,
+    /// The key of the one for whom the relay has connections that go to it.
+    relayed: Option<Fingerprint>,
 }
 
 /// How a job has ended for its workers.
@@ -68,17 +72,39 @@ pub(super) struct Desk {
     /// The digest of the job.
     job: String,
     workers: Mutex<Workers>,
+    /// Where peers reach workers that they cannot reach otherwise.
+    relay: Option<Relay>,
     tell: Tell,
 }
 
 impl Desk {
-    fn new(work: Arc<Work>, tell: Tell) -> Arc<Self> {
+    fn new(work: Arc<Work>, relay: Option<Relay>, tell: Tell) -> Arc<Self> {
         Arc::new(Desk {
             job: work.sharded.digest(),
             work,
             workers: Mutex::default(),
+            relay,
             tell,
         })
+    }
+
+    /// Has the relay take connections for a worker, if peers reach it there.
+    fn relayed(&self, worker: &mut Worker, place: &mut Place) -> Result<Option<Told>> {
+        let Some(relay) = self.relay.as_ref().filter(|_| worker.is_relayed) else {
+            return Ok(None);
+        };
+        self.forget(worker);
+        let ticket = relay.expect(place.fingerprint)?;
+        worker.relayed = Some(place.fingerprint);
+        place.address = format!("{THROUGH_RELAY}:{}", relay.port());
+        Ok(Some(Told::Relay(relay.port(), ticket)))
+    }
+
+    /// The relay takes no more connections for a worker.
+    fn forget(&self, worker: &mut Worker) {
+        if let (Some(relay), Some(relayed)) = (&self.relay, worker.relayed.take()) {
+            relay.forget(relayed);
+        }
     }
 
     fn workers(&self) -> MutexGuard<'_, Workers> {
@@ -108,7 +134,10 @@ impl Desk {
             }
         };
         let talked = talk();
-        let worker = self.workers().connected.remove(&number);
+        let mut worker = self.workers().connected.remove(&number);
+        if let Some(worker) = &mut worker {
+            self.forget(worker);
+        }
         if let Some((attempt, _, false)) = worker.and_then(|worker| worker.at) {
             ended(&self.tell, &attempt, lost());
         }
@@ -124,10 +153,16 @@ impl Desk {
             .get_mut(&number)
             .ok_or_else(|| out_of_turn("anything"))?;
         Ok(match said {
-            Said::Hello(job) if job != self.job => Told::Refused(
+            Said::Hello(job, _) if job != self.job => Told::Refused(
                 "the coordinator has another job, or other tables are declared there; give both the same job file".into(),
             ),
-            Said::Hello(_) => Told::Wait,
+            Said::Hello(_, true) if self.relay.is_none() => Told::Refused(
+                "the coordinator has no relay; start it with --relay HOST:PORT, or the worker without --relay".into(),
+            ),
+            Said::Hello(_, is_relayed) => {
+                worker.is_relayed = is_relayed;
+                Told::Wait
+            }
             Said::Free if end.is_some() => match end {
                 Some(End::Done) => Told::Over,
                 _ => Told::Gone,
@@ -155,11 +190,10 @@ impl Desk {
             },
             Said::Listens(place) => match &worker.at {
                 Some((attempt, Stage::Listening(_), false)) => {
-                    (self.tell)(Event::Listens {
-                        attempt: *attempt,
-                        place: place.try_into()?,
-                    });
-                    Told::Wait
+                    let (attempt, mut place) = (*attempt, Place::try_from(place)?);
+                    let answer = self.relayed(worker, &mut place)?.unwrap_or(Told::Wait);
+                    (self.tell)(Event::Listens { attempt, place });
+                    answer
                 }
                 _ => Told::End,
             },
@@ -187,6 +221,7 @@ impl Desk {
                 _ => Told::End,
             },
             Said::Ended(outcome, report) => {
+                self.forget(worker);
                 // That a check has failed counts also where the attempt does not.
                 let counts = |ended: bool| !ended || matches!(outcome, Outcome::Failed(_));
                 if let Some((attempt, ..)) = worker.at.take().filter(|at| counts(at.2)) {
@@ -211,6 +246,12 @@ fn out_of_turn(what: &str) -> Error {
     )
 }
 
+/// Where a coordinator listens for its workers, and for peers of those that are reached through it.
+pub(super) struct Door {
+    pub(super) listener: TcpListener,
+    pub(super) relay: Option<TcpListener>,
+}
+
 /// A party's workers that are processes of their own. The merge is computed by the coordinator's.
 pub(super) struct Remote {
     desk: Arc<Desk>,
@@ -224,12 +265,14 @@ impl Remote {
     /// Accepts workers at `listener`, which show the key of `identity`.
     pub(super) fn start(
         (work, merge): (Arc<Work>, Threads),
-        (listener, identity): (TcpListener, Arc<Identity>),
+        (door, identity): (Door, Arc<Identity>),
         tell: Tell,
     ) -> Result<Self> {
+        let Door { listener, relay } = door;
         let failed = |error| Error::local("listening for workers", error);
         let address = listener.local_addr().map_err(failed)?;
-        let desk = Desk::new(Arc::clone(&work), tell);
+        let relay = relay.map(Relay::start).transpose()?;
+        let desk = Desk::new(Arc::clone(&work), relay, tell);
         let stopped = Arc::new(AtomicBool::new(false));
         let accept = Accept {
             me: work.me,
@@ -269,6 +312,9 @@ impl Drop for Remote {
         self.stopped.store(true, Ordering::Release);
         // It waits for a connection.
         drop(TcpStream::connect_timeout(&self.address, Duration::from_secs(1)));
+        if let Some(relay) = &self.desk.relay {
+            tracing::info!(connections = relay.served(), "the relay ends");
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) use self::joined::Joined;
 pub use self::joined::ShardsFar;
 pub(super) use self::plan::proposed;
 pub use self::plan::{ShardsPlan, TableInShards};
-pub use self::run::{Placement, work_for};
+pub use self::run::{DeskAt, Placement, work_for};
 pub(super) use self::run::{check_party, run_child, run_party};
 pub use self::worker::WORKER_PAUSE;
 use super::file::{QueryJob, digest};

@@ -53,7 +53,7 @@ impl ShardsPlan {
     pub(in crate::query) fn new(sharded: &Sharded) -> Self {
         let in_shards = sharded.in_shards();
         let InShards { cut, attempts } = in_shards;
-        let tables = cut.merge().schema().tables.iter().zip(cut.tables());
+        let tables = cut.asked();
         let tables = tables.map(|(declared, placed)| TableInShards {
             table: declared.name.clone(),
             by: match placed.placing {

@@ -12,7 +12,7 @@ use cenote_tables::{Table, Values};
 
 use super::attempt::{Meeting, State, Work};
 use super::crew::{Listening, Tell, Threads};
-use super::desk::Remote;
+use super::desk::{Door, Remote};
 use super::partial::{Keep, Partials};
 use super::worker::Worker;
 use super::{Sharded, Tallies};
@@ -44,7 +44,7 @@ pub(super) struct OneParty {
     pub(super) also_agree: Arc<dyn AlsoAgree + Send + Sync>,
     pub(super) listening: Listening,
     /// Where workers that are processes of their own ask for work, if they compute the shards.
-    pub(super) workers: Option<TcpListener>,
+    pub(super) workers: Option<Door>,
     pub(super) start: Instant,
 }
 
@@ -53,7 +53,7 @@ pub(super) type Hears<'a> = &'a mut dyn FnMut(u64, u64, &Progress);
 
 impl OneParty {
     /// What its attempts share, and where it records them.
-    fn into_work(self) -> Result<(Work, Option<TcpListener>, Listening)> {
+    fn into_work(self) -> Result<(Work, Option<Door>, Listening)> {
         let shape = self.sharded.in_shards().shape(self.sharded.job.protocol());
         let work = Work {
             partials: Partials::open(&self.keep, &self.identity, shape)?,
@@ -103,9 +103,9 @@ impl OneParty {
         let threads = Threads::new(Arc::clone(&work), Arc::clone(&tell), listening);
         let mut crew: Box<dyn Crew> = match workers {
             None => Box::new(threads),
-            Some(listener) => {
+            Some(door) => {
                 let both = (Arc::clone(&work), threads);
-                Box::new(Remote::start(both, (listener, identity), tell)?)
+                Box::new(Remote::start(both, (door, identity), tell)?)
             }
         };
         let shards = u64::from(work.sharded.cut().shards());
@@ -281,6 +281,17 @@ pub struct Placement {
     pub listen: SocketAddr,
     /// The host at which peers reach it; without one, the address from which it reaches its coordinator.
     pub host: Option<String>,
+    /// Whether peers reach it only through the coordinator's relay. Then it listens on its own machine alone.
+    pub relayed: bool,
+}
+
+/// Where a coordinator listens, as `host:port`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeskAt<'a> {
+    /// For its workers.
+    pub workers: &'a str,
+    /// For peers of those workers that are reached through it, if there are any. Peers reach this port at the party's host.
+    pub relay: Option<&'a str>,
 }
 
 /// The party of `config`, once it has seen to its tables.
@@ -325,11 +336,11 @@ fn one_party(
     })
 }
 
-/// Runs a job in shards as the party of `config`: on this machine, or by workers that connect to the address `workers`.
+/// Runs a job in shards as the party of `config`: on this machine, or by workers that connect to `desk`.
 pub(crate) fn run_party(
     config: &PartyConfig,
     job: QueryJob,
-    workers: Option<&str>,
+    desk: Option<DeskAt<'_>>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<QueryReport> {
     let start = Instant::now();
@@ -339,9 +350,16 @@ pub(crate) fn run_party(
     let job = Arc::clone(&sharded.job);
     let policy = allowed(config, &job)?;
     let mut party = one_party(config, Arc::clone(&identity), sharded, start)?;
-    if let Some(address) = workers {
-        let failed = |error| Error::Usage(format!("the address for workers, {address}: {error}"));
-        party.workers = Some(resolve(address).and_then(TcpListener::bind).map_err(failed)?);
+    if let Some(desk) = desk {
+        let listen = |address: &str, what: &str| {
+            let failed = |error| Error::Usage(format!("the address {what}, {address}: {error}"));
+            resolve(address).and_then(TcpListener::bind).map_err(failed)
+        };
+        let relay = desk.relay.map(|address| listen(address, "of the relay"));
+        party.workers = Some(Door {
+            listener: listen(desk.workers, "for workers")?,
+            relay: relay.transpose()?,
+        });
     }
     party.spare_huge_pages()?;
     let run = |session: &Session| {
@@ -373,12 +391,13 @@ pub fn work_for(
     let sharded = Sharded::new(job)?;
     sharded.admit([config.me])?;
     let party = one_party(config, Arc::clone(&identity), sharded, start)?;
-    let host = match &placement.host {
-        Some(host) => host.clone(),
-        None => own_host(&placement.coordinator)?,
+    let listening = match (&placement.host, placement.relayed) {
+        (_, true) => Listening::Here,
+        (Some(host), _) => Listening::For(placement.listen, host.clone()),
+        (None, _) => Listening::For(placement.listen, own_host(&placement.coordinator)?),
     };
     let work = Arc::new(party.into_work()?.0);
-    let listening = Listening::For(placement.listen, host);
+    let listening = (listening, placement.relayed);
     let worker = Worker::connect(work, listening, &placement.coordinator, &identity)?;
     worker.run(&mut |attempt, outcome| {
         told(&match outcome {

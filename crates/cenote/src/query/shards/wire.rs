@@ -1,6 +1,6 @@
 //! What a coordinator and the workers of its party say to each other, over a connection on which both show the party's key. A worker speaks, and the coordinator answers.
 
-use cenote_net::{Channel, Step, recv_sized, send_sized};
+use cenote_net::{Channel, Step, Ticket, recv_sized, send_sized};
 use cenote_shards::{Attempt, JobName, Outcome, Place};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,8 @@ const MOST: usize = 1 << 18;
 /// What a worker says.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Said {
-    /// It computes parts of the job with this digest.
-    Hello(String),
+    /// It computes parts of the job with this digest, and is reached through its coordinator's relay if this says so.
+    Hello(String, bool),
     /// It can take an attempt.
     Free,
     /// It listens for its peers.
@@ -69,6 +69,8 @@ pub(super) enum Told {
     Begin(JobName, [u8; 32], [u8; 32]),
     /// Listen for the peers of this attempt.
     Listen(Attempt),
+    /// It is reached through the relay at this port of the coordinator, to which it shows this ticket.
+    Relay(u16, Ticket),
     /// The peers are here, in the session of this name.
     Meet(String, Vec<Listens>),
     /// Go on.
@@ -83,7 +85,7 @@ pub(super) enum Told {
     Refused(String),
 }
 
-fn strange(what: &str) -> Error {
+pub(super) fn strange(what: &str) -> Error {
     Error::local(
         "speaking with another process of this party",
         std::io::Error::other(format!("it says {what} that has no meaning")),

@@ -5,12 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use cenote_net::{Channel, ChannelOptions, Identity, dial_own};
+use cenote_net::{Channel, ChannelOptions, Identity, Relayed, dial_own};
 use cenote_shards::{Attempt, Crew as _, Event, Outcome, Place};
 
 use super::attempt::Work;
 use super::crew::{Listening, Threads};
-use super::wire::{Listens, Said, Told, receive, send};
+use super::wire::{Listens, Said, Told, receive, send, strange};
 use crate::stop;
 use crate::{Error, Result};
 
@@ -29,13 +29,15 @@ pub(super) struct Worker {
     crew: Threads,
     events: Receiver<Event>,
     channel: Box<dyn Channel>,
+    /// The host of the coordinator, whose relay peers reach it through, if they do.
+    relay: Option<String>,
 }
 
 impl Worker {
     /// Connects to the coordinator at `address`, for as long as one waits for a party to appear.
     pub(super) fn connect(
         work: Arc<Work>,
-        listening: Listening,
+        (listening, relayed): (Listening, bool),
         address: &str,
         identity: &Identity,
     ) -> Result<Self> {
@@ -71,6 +73,7 @@ impl Worker {
             work,
             events,
             channel: channel_to,
+            relay: relayed.then(|| host_of(address)),
         })
     }
 
@@ -81,7 +84,7 @@ impl Worker {
 
     /// Does what the coordinator says until there is nothing more to do. `told` hears of each attempt, and what has become of it.
     pub(super) fn run(mut self, told: &mut dyn FnMut(&Attempt, &Outcome)) -> Result<()> {
-        let mut answer = self.say(&Said::Hello(self.work.sharded.digest()))?;
+        let mut answer = self.say(&Said::Hello(self.work.sharded.digest(), self.relay.is_some()))?;
         loop {
             match answer {
                 Told::Wait => sleep(WORKER_PAUSE),
@@ -104,7 +107,7 @@ impl Worker {
                 Told::Over => return Ok(()),
                 Told::Gone => return Err(gone()),
                 Told::Refused(why) => return Err(Error::Usage(why)),
-                Told::Meet(..) | Told::Go | Told::End => {}
+                Told::Meet(..) | Told::Relay(..) | Told::Go | Told::End => {}
             }
             if let Some(word) = stop::word() {
                 return Err(Error::Stopped {
@@ -119,11 +122,16 @@ impl Worker {
     /// Makes an attempt at a part.
     fn attempt(&mut self, attempt: &Attempt) -> Result<Outcome> {
         self.crew.listen(attempt);
-        let mut is_ended = false;
+        let (mut is_ended, mut relayed) = (false, None);
         loop {
             let said = match self.events.recv_timeout(NOW_AND_THEN) {
                 Ok(Event::Listens { place, .. }) => {
                     let mut answer = self.say(&Said::Listens(Listens::from(&place)))?;
+                    if let (Told::Relay(port, ticket), Some(host)) = (&answer, &self.relay) {
+                        let own = place.address.parse().map_err(|_| strange("where it listens"))?;
+                        relayed = Some(Relayed::start(format!("{host}:{port}"), *ticket, own)?);
+                        answer = Told::Wait;
+                    }
                     while let Told::Wait = answer {
                         sleep(WORKER_PAUSE);
                         answer = self.say(&Said::Waits)?;
@@ -137,7 +145,10 @@ impl Worker {
                     self.crew.meet(attempt, &name, &places);
                     continue;
                 }
-                Ok(Event::Ended { outcome, .. }) => return Ok(outcome),
+                Ok(Event::Ended { outcome, .. }) => {
+                    drop(relayed);
+                    return Ok(outcome);
+                }
                 Ok(Event::Progress { done, total, .. }) => Said::Works(done, total),
                 Ok(Event::Free | Event::Stop) => continue,
                 Err(RecvTimeoutError::Timeout) => Said::Works(0, 0),
@@ -149,6 +160,14 @@ impl Worker {
             }
         }
     }
+}
+
+/// The host of `host:port`.
+fn host_of(address: &str) -> String {
+    address
+        .rsplit_once(':')
+        .map_or(address, |(host, _)| host)
+        .to_owned()
 }
 
 /// The coordinator goes before the job is done.
