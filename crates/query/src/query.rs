@@ -11,8 +11,8 @@ use crate::expr::{Node, ValueKind};
 use crate::groups::large_groups;
 use crate::listed::places;
 use crate::local::{self, OwnTables};
-use crate::plan::Planner;
 use crate::plan::physical::{Ordered, Physical};
+use crate::plan::{MAX_EXCHANGES, Planner};
 use crate::relation::{Info, Relation};
 use crate::resolve::resolve;
 use crate::schema::{Count, Schema};
@@ -63,6 +63,14 @@ impl Query {
     /// [`Error::Query`](crate::Error::Query) with the place, if it is wrong or asks for what there is not;
     /// [`Error::Declared`](crate::Error::Declared).
     pub fn new(sql: &str, schema: Schema) -> Result<Self> {
+        Self::to_cut(sql, schema)?.within_limits()
+    }
+
+    /// Plans the query `sql`, which is to be [cut](Query::cut): as a whole it may take however much.
+    ///
+    /// # Errors
+    /// As [`Query::new`].
+    pub fn to_cut(sql: &str, schema: Schema) -> Result<Self> {
         schema.check()?;
         let (mut resolved, work) = resolve(sql, &schema)?;
         if schema.answer.min_group > 1 {
@@ -100,6 +108,19 @@ impl Query {
         })
     }
 
+    /// Sees that it does not take too much.
+    fn within_limits(self) -> Result<Self> {
+        let exchanges = self.physical.exchanges();
+        if exchanges > MAX_EXCHANGES {
+            let what = format!(
+                "sorting its rows secretly would take {exchanges} exchanges, more than the limit of {MAX_EXCHANGES}; lower `max_rows` of the tables, promise fewer \
+                 groups with `distinct`, or cut the job into shards"
+            );
+            return Err(Error::query(self.relation.at, what));
+        }
+        Ok(self)
+    }
+
     fn planned(schema: Schema, relation: Relation, physical: Physical) -> Self {
         let field = |column: &Info| Field {
             name: column.name.clone(),
@@ -126,10 +147,11 @@ impl Query {
             work: &work,
         }
         .steps(&relation)?;
-        Ok(Query {
+        let shard = Query {
             is_shard: true,
             ..Query::planned(schema, relation, physical)
-        })
+        };
+        shard.within_limits()
     }
 
     /// The same answer, computed of what shards have kept, as `relation` has it.
@@ -140,13 +162,14 @@ impl Query {
             work: &work,
         }
         .steps(&relation)?;
-        Ok(Query {
+        let merge = Query {
             fields: self.fields.clone(),
             order: self.order.clone(),
             is_ordered: self.is_ordered,
             segments: self.segments,
             ..Query::planned(schema, relation, physical)
-        })
+        };
+        merge.within_limits()
     }
 
     /// Whether it keeps what it computes, for a merge.

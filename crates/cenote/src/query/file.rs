@@ -219,12 +219,16 @@ impl QueryJob {
                 .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             secret_only: file.secret_only,
         };
-        let query = Query::new(&text, schema).map_err(|error| match error {
+        let shards = instead.shards.map(|shards| Spanned::new(0..0, shards));
+        let counts = (shards.or(file.shards), file.attempts);
+        let plan = match counts.0 {
+            Some(_) => Query::to_cut,
+            None => Query::new,
+        };
+        let query = plan(&text, schema).map_err(|error| match error {
             cenote_query::Error::Declared(what) => source.fault_in_general(what),
             other => other.into(),
         })?;
-        let shards = instead.shards.map(|shards| Spanned::new(0..0, shards));
-        let counts = (shards.or(file.shards), file.attempts);
         let in_shards = InShards::read(counts, &query, &protocol, source)?;
         Ok(QueryJob {
             path: path.to_owned(),

@@ -222,6 +222,28 @@ fn what_several_owners_have_together_is_cut_by_the_key_by_which_it_meets() {
 }
 
 #[test]
+fn what_is_too_large_as_a_whole_is_cut() {
+    let mut world = sales();
+    world
+        .schema
+        .tables
+        .iter_mut()
+        .for_each(|table| table.max_rows = 1 << 26);
+    let sql = "SELECT COUNT(*), SUM(price) FROM orders o JOIN items i ON o.id = i.of";
+    let error = Query::new(sql, world.schema.clone()).unwrap_err().to_string();
+    assert!(
+        error.contains("more than the limit") && error.contains("into shards"),
+        "{error}"
+    );
+    let query = Query::to_cut(sql, world.schema.clone()).unwrap();
+    let cut = query.cut(shards(1024), 40).unwrap();
+    assert!(cut.shard().exchanges() < 1 << 26);
+    // In two shards each of them is as bad.
+    let error = query.cut(shards(2), 40).unwrap_err().to_string();
+    assert!(error.contains("more than the limit"), "{error}");
+}
+
+#[test]
 fn small_groups_and_secret_owners_are_cut_too() {
     let mut world = sales();
     world.schema.answer.min_group = 2;
