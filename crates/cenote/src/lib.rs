@@ -79,7 +79,7 @@ pub use bundle::Bundle;
 pub use cenote_authenticated::Authenticated;
 pub use cenote_jimu::Jimu;
 pub use cenote_lego::Lego;
-pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, wait_for_farewells};
+pub use cenote_net::{Fingerprint, Identity, OnWait, PartyId, Patience, wait_for_farewells};
 pub use cenote_params::three::Variant;
 pub use cenote_primitives::BitMatrix;
 pub use cenote_session::Parties;

@@ -12,6 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sha2::{Digest as _, Sha256};
+
+use crate::crowd::Crowd;
 use crate::deadline::Deadline;
 use crate::dial::reach;
 use crate::identity::provider;
@@ -32,14 +35,20 @@ const INTRODUCTION: Duration = Duration::from_secs(5);
 /// How long a connection from outside waits for one from inside.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// Most connections at a time that are not joined to another, of those from outside. A peer that is turned away tries again.
-const MOST_STRANGERS: usize = 256;
+/// Most connections from outside that wait for one place. A peer that is turned away tries again.
+const MOST_WAITING: usize = 128;
 
 /// Most connections that are held ready for one place.
 const MOST_READY: usize = 64;
 
+/// Most connections that are joined for one place, all together.
+const MOST_OF_PLACE: usize = 512;
+
 /// Most connections at a time that are joined.
 const MOST_JOINED: usize = 4096;
+
+/// How long what one end has yet to say may take once the other has said all.
+const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// How many connections a machine inside holds ready.
 const READY: usize = 2;
@@ -65,6 +74,12 @@ fn preamble(from: u8, of: &[u8; 32]) -> [u8; PREAMBLE_BYTES] {
     bytes
 }
 
+/// What is said of a place: no more than its fingerprint, and no bytes that anybody chooses.
+fn name_of(fingerprint: Fingerprint) -> [u8; 32] {
+    let hash = Sha256::new_with_prefix("cenote place behind a relay");
+    hash.chain_update(fingerprint.to_bytes()).finalize().into()
+}
+
 /// Says to the relay at the other end of `stream` for whom this connection from outside is.
 pub(crate) fn ask_for(
     stream: &mut TcpStream,
@@ -72,7 +87,7 @@ pub(crate) fn ask_for(
     deadline: Deadline,
 ) -> io::Result<()> {
     stream.set_write_timeout(deadline.remaining())?;
-    stream.write_all(&preamble(FROM_OUTSIDE, &fingerprint.to_bytes()))?;
+    stream.write_all(&preamble(FROM_OUTSIDE, &name_of(fingerprint)))?;
     stream.set_write_timeout(None)
 }
 
@@ -80,6 +95,9 @@ pub(crate) fn ask_for(
 struct Place {
     ticket: Ticket,
     ready: Vec<TcpStream>,
+    /// Connections from outside that wait, and those that were joined so far.
+    waiting: usize,
+    joined: usize,
 }
 
 #[derive(Default)]
@@ -87,7 +105,8 @@ struct State {
     places: Mutex<BTreeMap<[u8; 32], Place>>,
     /// A connection from inside has come, or a place has gone.
     changed: Condvar,
-    strangers: AtomicUsize,
+    /// Connections that have not said what they are for.
+    crowd: Mutex<Crowd>,
     joined: AtomicUsize,
     /// How many were joined in all.
     served: AtomicUsize,
@@ -161,14 +180,16 @@ impl Relay {
         let place = Place {
             ticket,
             ready: Vec::new(),
+            waiting: 0,
+            joined: 0,
         };
-        lock(&self.state.places).insert(fingerprint.to_bytes(), place);
+        lock(&self.state.places).insert(name_of(fingerprint), place);
         Ok(ticket)
     }
 
     /// Nobody is expected for `fingerprint` any more.
     pub fn forget(&self, fingerprint: Fingerprint) {
-        lock(&self.state.places).remove(&fingerprint.to_bytes());
+        lock(&self.state.places).remove(&name_of(fingerprint));
         self.state.changed.notify_all();
     }
 }
@@ -177,6 +198,7 @@ impl Drop for Relay {
     fn drop(&mut self) {
         self.state.is_over.store(true, Ordering::Release);
         lock(&self.state.places).clear();
+        lock(&self.state.crowd).end();
         self.state.changed.notify_all();
         // It waits for a connection.
         drop(TcpStream::connect_timeout(&self.address, Duration::from_secs(1)));
@@ -185,7 +207,7 @@ impl Drop for Relay {
 
 impl State {
     fn accept(self: &Arc<Self>, listener: &TcpListener) {
-        for stream in listener.incoming() {
+        for (number, stream) in (0..).zip(listener.incoming()) {
             if self.is_over.load(Ordering::Acquire) {
                 return;
             }
@@ -194,23 +216,26 @@ impl State {
                 thread::sleep(Duration::from_millis(100));
                 continue;
             };
+            if lock(&self.crowd).enter(number, &stream).is_err() {
+                continue;
+            }
             let own = Arc::clone(self);
             let serve = move || {
                 // Who goes away while it waits is nobody's trouble.
-                let _ = own.serve(stream);
+                let _ = own.serve(number, stream);
             };
             if let Err(error) = thread::Builder::new().name("cenote-relay".into()).spawn(serve) {
+                lock(&self.crowd).leave(number);
                 tracing::warn!(%error, "no thread for a connection of the relay");
             }
         }
     }
 
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        let Some(stranger) = Counted::below(&self.strangers, MOST_STRANGERS) else {
-            return Ok(());
-        };
+    fn serve(&self, number: u64, mut stream: TcpStream) -> io::Result<()> {
         let mut said = [0; PREAMBLE_BYTES];
-        read_within(&mut stream, &mut said, INTRODUCTION)?;
+        let read = read_within(&mut stream, &mut said, INTRODUCTION);
+        lock(&self.crowd).leave(number);
+        read?;
         let (head, of) = said.split_at(PREAMBLE_BYTES - 32);
         let of: [u8; 32] = of.try_into().unwrap_or_default();
         match head {
@@ -222,7 +247,6 @@ impl State {
                 let Some(_joined) = Counted::below(&self.joined, MOST_JOINED) else {
                     return Ok(());
                 };
-                drop(stranger);
                 self.served.fetch_add(1, Ordering::Relaxed);
                 pass_on(stream, inside)?;
             }
@@ -245,21 +269,38 @@ impl State {
     fn inside(&self, of: &[u8; 32]) -> Option<TcpStream> {
         let until = Instant::now() + WAIT;
         loop {
-            let mut places = lock(&self.places);
-            let mut stream = loop {
-                if let Some(stream) = places.get_mut(of)?.ready.pop() {
-                    break stream;
-                }
-                let left = until.checked_duration_since(Instant::now())?;
-                let waited = self.changed.wait_timeout(places, left);
-                places = waited.unwrap_or_else(PoisonError::into_inner).0;
-            };
-            drop(places);
+            let mut stream = self.ready_by(of, until)?;
             // It may be gone by now.
             if stream.set_nodelay(true).is_ok() && stream.write_all(&GO).is_ok() {
                 return Some(stream);
             }
         }
+    }
+
+    /// A connection that is held ready by then.
+    fn ready_by(&self, of: &[u8; 32], until: Instant) -> Option<TcpStream> {
+        let mut places = lock(&self.places);
+        let place = places.get_mut(of)?;
+        if place.waiting >= MOST_WAITING || place.joined >= MOST_OF_PLACE {
+            return None;
+        }
+        place.waiting += 1;
+        let found = loop {
+            match places.get_mut(of)?.ready.pop() {
+                Some(stream) => break Some(stream),
+                None => match until.checked_duration_since(Instant::now()) {
+                    None => break None,
+                    Some(left) => {
+                        let waited = self.changed.wait_timeout(places, left);
+                        places = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    }
+                },
+            }
+        };
+        let place = places.get_mut(of)?;
+        place.waiting = place.waiting.saturating_sub(1);
+        place.joined += usize::from(found.is_some());
+        found
     }
 }
 
@@ -278,37 +319,47 @@ fn read_within(stream: &mut TcpStream, bytes: &mut [u8], limit: Duration) -> io:
     stream.set_read_timeout(None)
 }
 
-/// Passes on what comes from either, until both have ended.
+/// Passes on what comes from either, until both have ended, or one and a while has passed.
 fn pass_on(one: TcpStream, other: TcpStream) -> io::Result<()> {
     one.set_nodelay(true)?;
     for stream in [&one, &other] {
         // Whose machine is gone is not waited for for ever.
         rustix::net::sockopt::set_socket_keepalive(stream, true)?;
+        stream.set_read_timeout(Some(LAST_WORDS))?;
     }
     let (from, to) = (one.try_clone()?, other.try_clone()?);
+    let has_ended = Arc::<AtomicBool>::default();
+    let ended = Arc::clone(&has_ended);
     let back = thread::Builder::new()
         .name("cenote-relay".into())
-        .spawn(move || copy(from, to))?;
-    copy(other, one);
+        .spawn(move || copy(from, to, &ended))?;
+    copy(other, one, &has_ended);
     // It ends as this one did.
     let _ = back.join();
     Ok(())
 }
 
-/// Passes on what comes from one to the other until it ends, and ends that.
-fn copy(mut from: TcpStream, mut to: TcpStream) {
+/// Passes on what comes from one to the other until it ends, and ends that. If the other way has ended, silence ends this one.
+fn copy(mut from: TcpStream, mut to: TcpStream, has_ended: &AtomicBool) {
     let mut piece = vec![0; PIECE];
     loop {
         match from.read(&mut piece) {
             Ok(0) => break,
             Ok(read) if to.write_all(&piece[..read]).is_ok() => {}
+            Err(error) if is_silence(&error) && !has_ended.load(Ordering::Acquire) => {}
             _ => {
                 let _ = from.shutdown(Shutdown::Both);
                 break;
             }
         }
     }
+    has_ended.store(true, Ordering::Release);
     let _ = to.shutdown(Shutdown::Write);
+}
+
+fn is_silence(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 /// A machine inside that is reached through a relay, until it is dropped. Connections that were joined go on.
@@ -390,6 +441,7 @@ impl Inside {
         let deadline = Deadline::new(INTRODUCTION);
         let mut stream = reach(&self.relay, deadline).map_err(io::Error::other)?;
         stream.set_nodelay(true)?;
+        rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
         stream.write_all(&preamble(FROM_INSIDE, &self.ticket))?;
         lock(&self.ready).insert(number, stream.try_clone()?);
         // Whoever ends this has seen the connection, or is seen here.

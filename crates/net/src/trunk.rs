@@ -158,7 +158,7 @@ impl Trunks {
 
     /// The channels of a session: one for each label and each other one of the first `parties` parties. All of these give
     /// the session the same name, and that name may be used again once they have all joined. Waits for them up to
-    /// `timeout`, also for connections that are down at first.
+    /// `timeout`, as long as the patience in `options` lasts, also for connections that are down at first.
     ///
     /// As with [`connect`](crate::connect), channels called [`ROLL_CALL`](crate::ROLL_CALL) are not handed out.
     ///

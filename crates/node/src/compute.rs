@@ -46,7 +46,11 @@ impl AlsoAgree for Agreed {
     }
 
     fn agreed(&self) {
-        self.running.set_open(true);
+        self.running.opens();
+    }
+
+    fn settled(&self) {
+        self.running.settles();
     }
 
     fn warned(&self, warnings: Vec<Warning>) {
@@ -157,7 +161,9 @@ impl Sessions {
         let outcome = party.run_prepared(prepared, store.as_ref(), || Ok(connections), &mut progress);
         inputs.iter_mut().skip(circuit.given()).for_each(keeping::wipe);
         let outcome = outcome?;
-        running.set_open(!outcome.is_agreed);
+        if outcome.is_agreed {
+            running.settles();
+        }
         self.keep_report(job, running, &outcome.report);
         let shares = kept.finish(me, fresh, outcome.outputs)?;
         let outputs = outcome.report.outputs.iter();
@@ -172,12 +178,12 @@ impl Sessions {
     /// Joins the parties in the shards of a job.
     fn join(&self, job: JobId) -> query::Join {
         let (peers, timeout) = (Arc::clone(&self.peers), self.settings.timeout);
-        Arc::new(move |topology, part| {
+        Arc::new(move |topology, part, patience| {
             let wires = peers
                 .wires
                 .get()
                 .ok_or_else(|| cenote::Error::Usage("there are no connections to the peers".into()))?;
-            wires.connections(topology, &format!("job {job}: {part}"), timeout)
+            wires.connections(topology, &format!("job {job}: {part}"), timeout, patience)
         })
     }
 
@@ -207,7 +213,6 @@ impl Sessions {
         };
         let mut progress = |far: &query::Far| self.progress(running, far);
         let ended = query.run(run, || Ok(connections), &mut progress)?;
-        running.set_open(!ended.is_agreed);
         self.keep_report(job, running, &ended.report);
         let text = ended
             .answer?

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cenote::Patience;
 use cenote::runner::Connections;
 use cenote_net::Threads;
 use cenote_service::job::{FailKind, JobId, Tried};
@@ -259,7 +260,7 @@ impl Runs {
             .settings
             .timeout
             .min(Duration::from_millis(left).saturating_add(LATE));
-        let connections = wires.connections(&topology, &format!("job {id}"), limit)?;
+        let connections = wires.connections(&topology, &format!("job {id}"), limit, &Patience::default())?;
         Ok((compiled, running.hold(connections)))
     }
 }

@@ -1,6 +1,6 @@
 //! A job that runs: how far it is, and what ends it early.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -30,8 +30,8 @@ pub(crate) struct RunningJob {
     /// The shelf of stock that the leader has named, if this party does not lead.
     pub(crate) shelf: Option<u8>,
     since: Timestamp,
-    /// Whether a peer can have tried something in it that is not settled.
-    open: AtomicBool,
+    /// In how many sessions of it a peer can have tried something that is not settled.
+    open: AtomicU64,
     /// The number under which it is on record against its peers, once it has begun.
     run: OnceLock<i64>,
     /// What its sessions, of which protocol, have warned of that are over.
@@ -75,7 +75,7 @@ impl RunningJob {
             parties,
             shelf,
             since: Timestamp::now(),
-            open: AtomicBool::new(false),
+            open: AtomicU64::new(0),
             run: OnceLock::new(),
             warned: Mutex::default(),
             done: AtomicU64::new(0),
@@ -91,14 +91,19 @@ impl RunningJob {
         lock(&self.end)
     }
 
-    /// The parties compute from here on, or, if `open` is false, they have ended in agreement.
-    pub(crate) fn set_open(&self, open: bool) {
-        self.open.store(open, Ordering::Relaxed);
+    /// The parties of a session compute from here on.
+    pub(crate) fn opens(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the parties have begun to compute and not ended in agreement.
+    /// They have ended in agreement.
+    pub(crate) fn settles(&self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether the parties of a session have begun to compute and not ended in agreement.
     pub(crate) fn is_open(&self) -> bool {
-        self.open.load(Ordering::Relaxed)
+        self.open.load(Ordering::Relaxed) > 0
     }
 
     /// It has begun, and is on record under this number.

@@ -5,6 +5,7 @@ pub mod trunks;
 
 use std::time::Duration;
 
+use cenote::Patience;
 use cenote::runner::Connections;
 use cenote_service::Timestamp;
 use cenote_service::live::LinkState;
@@ -28,12 +29,13 @@ pub trait Wires: Send + Sync {
     /// Joins the other parties of a session of this name. All of them call it.
     ///
     /// # Errors
-    /// Who did not come within `timeout`, or was lost.
+    /// Who did not come within `timeout`, or while `patience` lasts, or was lost.
     fn connections(
         &self,
         topology: &Topology,
         session: &str,
         timeout: Duration,
+        patience: &Patience,
     ) -> cenote::Result<Connections>;
 
     /// Ends all connections, after what was told is on its way.

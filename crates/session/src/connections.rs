@@ -133,6 +133,7 @@ impl Connections {
             on_wait: limits.on_wait,
             phase: clock.clone(),
             budget: limits.budget,
+            patience: limits.patience,
             ..ChannelOptions::with_timeout(limits.timeout)
         };
         let labels = topology.all_labels();
@@ -274,6 +275,8 @@ pub struct Limits {
     pub on_wait: OnWait,
     /// Memory for messages on their way.
     pub budget: Budget,
+    /// Whether peers that have not joined are still waited for.
+    pub patience: Patience,
 }
 
 /// Says what the connections differ in as jobs do: the protocol instead of the session's name, workers instead of channels.

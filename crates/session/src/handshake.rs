@@ -29,6 +29,9 @@ pub trait AlsoAgree {
     /// All have agreed: from here on peers may deviate from a protocol.
     fn agreed(&self) {}
 
+    /// The session has ended in agreement.
+    fn settled(&self) {}
+
     /// The session has failed, and has warned of this before.
     fn warned(&self, _warnings: Vec<Warning>) {}
 }

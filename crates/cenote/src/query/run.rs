@@ -366,6 +366,9 @@ impl Party<'_> {
                 ))
             })
         })?;
+        if ended.is_agreed {
+            self.also_agree.settled();
+        }
         let result = result.ok_or_else(|| QueryError::NoAnswer.into());
         seconds.add("run", run.elapsed());
         seconds.add("total", self.start.elapsed());

@@ -14,7 +14,7 @@ use crate::roll::ROLL_CALL;
 use crate::{Awaited, Channel, ChannelOptions, Error, Framed, Label, Mesh, Result, Waiting};
 
 /// The longest sleep while a peer is awaited.
-const LOOK: Duration = Duration::from_secs(3600);
+const LOOK: Duration = Duration::from_millis(200);
 /// How long the others are still awaited when a peer has given up: who gives up first does so because of another, perhaps,
 /// which is then named by all.
 const GRACE: Duration = Duration::from_secs(1);
@@ -104,7 +104,8 @@ impl Wait<'_> {
                 None => LOOK,
                 Some((error, grace)) => grace.remaining().ok_or_else(|| error.clone())?,
             };
-            let Some(left) = self.deadline.remaining() else {
+            let left = self.deadline.remaining();
+            let Some(left) = left.filter(|_| !self.options.patience.is_over()) else {
                 return Err(self.missing());
             };
             let waited = self.deadline.waited();

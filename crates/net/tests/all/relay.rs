@@ -1,12 +1,14 @@
 //! Machines that peers reach through another one.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::common::{brief, configs, connect_all, labels, listeners};
 use crate::meeting::talk;
-use cenote_net::{Error, Identity, Listen, MeshConfig, Relay, Relayed, Result};
+use cenote_net::{Error, Fingerprint, Identity, Listen, MeshConfig, Relay, Relayed, Result};
+
+use sha2::{Digest as _, Sha256};
 
 /// Longer than a relay waits for anybody.
 const LONG: Duration = Duration::from_secs(30);
@@ -112,14 +114,46 @@ fn what_is_forgotten_is_not_joined() {
     let ticket = relay.expect(own).unwrap();
     let _relayed = Relayed::start(address.clone(), ticket, target.local_addr().unwrap()).unwrap();
     relay.forget(own);
-    let key = hex(&own.to_string());
-    let (answer, took) = say(&address, &[b"cenote-r".as_slice(), &[2], &key].concat());
+    let (answer, took) = say(&address, &from_outside(own));
     assert!(answer.is_empty() && took < LONG, "{took:?}");
     assert_eq!(relay.served(), 0);
     // Expected anew, it is reached with the new ticket only.
     relay.expect(own).unwrap();
     let (answer, _) = say(&address, &[b"cenote-r".as_slice(), &[1], &ticket].concat());
     assert!(answer.is_empty());
+}
+
+/// What a peer says to a relay before it speaks to who has this key.
+fn from_outside(fingerprint: Fingerprint) -> Vec<u8> {
+    let place = Sha256::new_with_prefix("cenote place behind a relay");
+    let place = place.chain_update(hex(&fingerprint.to_string())).finalize();
+    [b"cenote-r".as_slice(), &[2], place.as_slice()].concat()
+}
+
+/// Who has said all holds nothing open for ever.
+#[test]
+fn what_is_half_open_ends() {
+    let (relay, address) = relay();
+    let (own, target) = (
+        Identity::generate().unwrap().fingerprint(),
+        TcpListener::bind(("127.0.0.1", 0)).unwrap(),
+    );
+    let ticket = relay.expect(own).unwrap();
+    let _relayed = Relayed::start(address.clone(), ticket, target.local_addr().unwrap()).unwrap();
+    let mut outside = TcpStream::connect(&address).unwrap();
+    outside.write_all(&from_outside(own)).unwrap();
+    outside.write_all(b"hello").unwrap();
+    let (mut inside, _) = target.accept().unwrap();
+    let mut word = [0; 5];
+    inside.read_exact(&mut word).unwrap();
+    assert_eq!(&word, b"hello");
+    // The one inside has said all, and the other says nothing more, and does not end.
+    inside.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(outside.read(&mut word).unwrap(), 0);
+    inside.set_read_timeout(Some(LONG)).unwrap();
+    let start = Instant::now();
+    assert!(!matches!(inside.read(&mut word), Ok(1..)));
+    assert!(start.elapsed() < LONG, "it is ended");
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -129,11 +163,11 @@ fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// As many strangers as a relay takes, who say nothing, keep nobody out for long.
+/// More strangers than there is room for, who say nothing, push out one another.
 #[test]
 fn silent_strangers_keep_nobody_out() {
     let (relay, address) = relay();
-    let strangers: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let strangers: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(&address).unwrap()).collect();
     let labels = labels(&["main"]);
     let mut configs = configs(2, true, &brief(15_000));
     configs

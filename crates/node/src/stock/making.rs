@@ -10,6 +10,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use cenote::PartyId;
+use cenote::Patience;
 use cenote_service::job::{Digest, FailKind, JobId, Tried};
 use cenote_service::live::{AlarmKind, Happened};
 
@@ -434,7 +435,8 @@ impl Stock {
             return Err(cenote::Error::Usage("there are no connections".into()));
         };
         let session = format!("stock {}", order.run);
-        let connections = wires.connections(&kind.protocol().topology(), &session, MEET)?;
+        let connections =
+            wires.connections(&kind.protocol().topology(), &session, MEET, &Patience::default())?;
         let connections = order.running.hold(connections);
         // It may have come on record since all have agreed.
         if let Some(caught) = self.against.caught_among(order.running.parties) {

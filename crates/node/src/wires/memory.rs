@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cenote::Link;
+use cenote::Patience;
 use cenote::runner::Connections;
 use cenote_net::{Closer, Error as NetError, PartyId};
 use cenote_service::Timestamp;
@@ -311,6 +312,7 @@ impl Wires for Wire {
         topology: &Topology,
         session: &str,
         timeout: Duration,
+        _: &Patience,
     ) -> cenote::Result<Connections> {
         self.hub.join(self.party, topology, session, timeout)
     }

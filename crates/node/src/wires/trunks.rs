@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cenote::remote::load_identity;
 use cenote::runner::Connections;
-use cenote::{Error, OnWait, PartyConfig, PartyId, resolve};
+use cenote::{Error, OnWait, PartyConfig, PartyId, Patience, resolve};
 use cenote_net::{Budget, Heard, Listen, PeerAddress, TrunkConfig, TrunkLimits, TrunkState, Trunks};
 use cenote_service::Timestamp;
 use cenote_service::live::LinkState;
@@ -153,12 +153,14 @@ impl Wires for Wire {
         topology: &Topology,
         session: &str,
         timeout: Duration,
+        patience: &Patience,
     ) -> cenote::Result<Connections> {
         let limits = Limits {
             connect_timeout: timeout,
             timeout: self.timeout,
             on_wait: self.on_wait.clone(),
             budget: self.budget.clone(),
+            patience: patience.clone(),
         };
         Ok(Connections::over(&self.trunks, topology, session, limits)?)
     }

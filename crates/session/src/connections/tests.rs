@@ -64,6 +64,7 @@ fn over(trunks: &[Trunks], topologies: &[Topology]) -> Vec<Result<Connections>> 
         timeout: Duration::from_secs(10),
         on_wait: OnWait::default(),
         budget: Budget::default(),
+        patience: cenote_net::Patience::default(),
     };
     std::thread::scope(|scope| {
         let join =

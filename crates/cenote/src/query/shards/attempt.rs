@@ -21,7 +21,7 @@ use crate::stop::Session;
 use crate::{Error, Result, Transport};
 
 /// Joins the parties of a session of this name, otherwise than at addresses: over connections that are kept up, say.
-pub type Join = Arc<dyn Fn(&Topology, &str) -> Result<Connections> + Send + Sync>;
+pub type Join = Arc<dyn Fn(&Topology, &str, &Patience) -> Result<Connections> + Send + Sync>;
 
 /// How a party's workers find those of its peers.
 pub(super) struct Meeting {
@@ -34,15 +34,16 @@ pub(super) struct Meeting {
     pub(super) hosts: Vec<String>,
 }
 
-/// Begins the address of a place that is reached through a relay.
-pub(super) const THROUGH_RELAY: &str = "relay/";
+/// Begins the address of a place that is reached through a relay of its party: a port follows. A peer names no other host, to which others would speak before it has
+/// shown a key.
+pub(super) const THROUGH_RELAY: &str = "relay/:";
 
 impl Meeting {
     /// Where a peer's worker is.
     fn address(&self, party: usize, place: &Place) -> PeerAddress {
         let (at, relayed) = match place.address.strip_prefix(THROUGH_RELAY) {
-            Some(relay) => (relay, true),
-            None => (place.address.as_str(), false),
+            Some(port) => (format!(":{port}"), true),
+            None => (place.address.clone(), false),
         };
         let host = match at.starts_with(':') {
             true => self.hosts.get(party).map_or("", String::as_str),
@@ -111,6 +112,10 @@ impl AlsoAgree for Attempted<'_> {
             self.work.state().is_opened = true;
         }
         self.work.also_agree.agreed();
+    }
+
+    fn settled(&self) {
+        self.work.also_agree.settled();
     }
 
     fn warned(&self, warnings: Vec<Warning>) {
@@ -262,15 +267,16 @@ impl Work {
         session: &Session,
     ) -> Result<Connections> {
         let topology = planned.prepared.topology();
-        let (listener, identity) = match ready {
-            Ready::Listens(listener, identity) => (listener, identity),
-            Ready::Joined(join) => {
-                return Ok(session.interrupts(join(&topology, &format!("{attempt} of {name}"))?));
-            }
-        };
         let patience = Patience::default();
         let ended = patience.clone();
         session.then(move || ended.end());
+        let (listener, identity) = match ready {
+            Ready::Listens(listener, identity) => (listener, identity),
+            Ready::Joined(join) => {
+                let connections = join(&topology, &format!("{attempt} of {name}"), &patience)?;
+                return Ok(session.interrupts(connections));
+            }
+        };
         let places = places.iter().enumerate();
         let link = Link {
             me: self.me,

@@ -96,7 +96,7 @@ impl Desk {
         self.forget(worker);
         let ticket = relay.expect(place.fingerprint)?;
         worker.relayed = Some(place.fingerprint);
-        place.address = format!("{THROUGH_RELAY}:{}", relay.port());
+        place.address = format!("{THROUGH_RELAY}{}", relay.port());
         Ok(Some(Told::Relay(relay.port(), ticket)))
     }
 
