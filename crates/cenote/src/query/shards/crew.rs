@@ -111,7 +111,7 @@ impl Threads {
 
     /// What peers are told of an attempt that came to no good end. What is wrong with this party's tables and machines is its own matter.
     pub(super) fn failed(work: &Work, attempt: &Attempt, error: Error) -> Outcome {
-        tracing::warn!(%attempt, %error, "an attempt has ended");
+        tracing::warn!(target: "cenote::job", %attempt, %error, "an attempt has ended");
         let lost = |what: &str| Outcome::Lost(what.into());
         let outcome = match (&error, error.kind()) {
             (_, Kind::Cheating | Kind::Reported) => Outcome::Failed(error.to_string()),
