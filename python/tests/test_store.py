@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from test_party import parties
+from test_party import free_ports, parties
 
 pytest.importorskip("moto", reason="the object store is that of moto")
 
@@ -18,6 +19,8 @@ import boto3
 from moto.server import ThreadedMotoServer
 
 PARTIES = (0, 1, 2)
+
+ROWS = [["0", "13"], ["2", "12"]]
 
 JOB = """
 shards = 3
@@ -68,27 +71,30 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     client.put_bucket_versioning(Bucket="bucket", VersioningConfiguration={"Status": "Enabled"})
     yield client
     client.close()
+    # Another server of this process would have the same objects.
+    with urllib.request.urlopen(f"http://{host}:{port}/moto-api/reset", data=b"", timeout=60):
+        pass
     server.stop()
+
+
+def start(folder: Path, party: int, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "cenote", *arguments, "--config", f"{party}/party.toml"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+    output = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, *output)
 
 
 def run(folder: Path, *arguments: str) -> list[subprocess.CompletedProcess[str]]:
     """Run a command at all parties side by side."""
-    command = [sys.executable, "-m", "cenote", *arguments]
-    started = [
-        subprocess.Popen(
-            [*command, "--config", f"{party}/party.toml"],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for party in PARTIES
-    ]
-    return [
-        subprocess.CompletedProcess(process.args, process.returncode, *output)
-        for process in started
-        if (output := process.communicate(timeout=120))
-    ]
+    return [ended(process) for process in [start(folder, party, *arguments) for party in PARTIES]]
 
 
 def job(folder: Path) -> None:
@@ -102,7 +108,7 @@ def test_shards_keep_what_they_compute_in_a_bucket(bucket: Any, tmp_path: Path) 
     job(tmp_path)
     for done in run(tmp_path, "party", "job.toml", "--json"):
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["answer"]["rows"] == [["0", "13"], ["2", "12"]]
+        assert json.loads(done.stdout)["answer"]["rows"] == ROWS
     versions = bucket.list_object_versions(Bucket="bucket")
     # Three shards of each of three parties were kept, and nothing is left of them.
     kept = {version["Key"] for version in versions["Versions"]}
@@ -110,6 +116,33 @@ def test_shards_keep_what_they_compute_in_a_bucket(bucket: Any, tmp_path: Path) 
     assert len({key.split("/")[2] for key in kept}) == 3
     assert all(key.startswith("of/shards/") for key in kept)
     assert {marker["Key"] for marker in versions["DeleteMarkers"]} == kept
+    assert "Contents" not in bucket.list_objects_v2(Bucket="bucket")
+
+
+def test_workers_find_their_rows_in_a_bucket(bucket: Any, tmp_path: Path) -> None:
+    parties(tmp_path, 3, 'shards_store = "s3://bucket"')
+    job(tmp_path)
+    # No tables are beside this one.
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "job.toml").write_text(JOB)
+    desks = [f"127.0.0.1:{port}" for port in free_ports(3)]
+    coordinators = [
+        start(tmp_path, party, "party", "job.toml", "--json", "--coordinate", desks[party]) for party in PARTIES
+    ]
+    worker = ["shard", "elsewhere/job.toml", "--host", "127.0.0.1", "--coordinator"]
+    workers = [start(tmp_path, party, *worker, desks[party]) for party in PARTIES]
+    for done in map(ended, coordinators):
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["answer"]["rows"] == ROWS
+    for done in map(ended, workers):
+        assert done.returncode == 0, done.stderr
+    versions = bucket.list_object_versions(Bucket="bucket")
+    kept = {version["Key"] for version in versions["Versions"]}
+    # One table that all shards have whole, and one in three parts, all of one length however many rows they have.
+    placed = {version["Key"]: version["Size"] for version in versions["Versions"] if "-table-" in version["Key"]}
+    assert len(placed) == 4
+    assert len({size for key, size in placed.items() if "-table-1-shard-" in key}) == 1
+    assert len(kept) == 13
     assert "Contents" not in bucket.list_objects_v2(Bucket="bucket")
 
 

@@ -1,6 +1,7 @@
 //! Tables in the clear: types, columns, and the files that they are read from and written to.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod column;
 mod csv;
 mod error;

@@ -333,8 +333,13 @@ fn workers_keep_what_they_compute_in_an_object_store() {
         );
     }
     let coordinators = [0, 1, 2].map(|party| clusters.coordinator(party));
-    let worker = |party| start(&mut clusters.worker_command(party, 3 + party));
-    let workers = [0, 1, 2].map(worker);
+    let workers = Clusters {
+        job: job_without_tables(&clusters.world, head),
+        ..clusters
+    };
+    let folder = workers.world.folder.path();
+    let worker = |party| start(&mut workers.worker_command(party, 3 + party));
+    let started = [0, 1, 2].map(worker);
     wait_until("something was kept in the store", || {
         let kept = std::fs::read_dir(folder.join("store"));
         kept.is_ok_and(|kept| kept.count() > 0)
@@ -342,7 +347,7 @@ fn workers_keep_what_they_compute_in_an_object_store() {
     for ended in coordinators.map(finish) {
         assert_eq!(rows(&ended), expected());
     }
-    for worker in workers {
+    for worker in started {
         let ended = finish(worker);
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     }
@@ -409,31 +414,46 @@ fn a_job_goes_on_after_its_coordinators_were_killed() {
     }
 }
 
-#[test]
-fn a_worker_with_other_tables_gets_no_shard() {
-    let clusters = Clusters::new("shards = 2");
-    let coordinators = [0, 1, 2].map(|party| clusters.coordinator(party));
-    let folder = clusters.world.folder.path().join("other");
+/// A job file in a folder without tables.
+fn job_without_tables(world: &World<3>, head: &str) -> PathBuf {
+    let folder = world.folder.path().join("elsewhere");
     std::fs::create_dir(&folder).unwrap();
-    tables(&folder);
-    let orders = std::fs::read_to_string(folder.join("orders.csv")).unwrap();
-    write(&folder, "orders.csv", &orders.replace("\n3,1\n", "\n3,2\n"));
-    let other = Clusters {
-        job: job(&folder, "job.toml", "shards = 2"),
-        world: clusters.world,
-        desks: clusters.desks,
-    };
-    finish(other.worker(0)).failed(5, &["not those of its coordinator"]);
+    job(&folder, "job.toml", head)
+}
+
+#[test]
+fn workers_take_rows_that_their_coordinator_has_placed() {
+    let head = "shards = 4\nattempts = 20";
+    let clusters = Clusters::new(head);
+    let coordinators = [0, 1, 2].map(|party| clusters.coordinator(party));
     let clusters = Clusters {
-        job: other.world.folder.path().join("job.toml"),
-        ..other
+        job: job_without_tables(&clusters.world, head),
+        ..clusters
     };
-    let workers = [0, 1, 2].map(|party| clusters.worker(party));
+    let workers = [0, 1, 2, 0, 1, 2].map(|party| clusters.worker(party));
     for ended in coordinators.map(finish) {
         assert_eq!(rows(&ended), expected());
     }
     for worker in workers {
-        assert_eq!(finish(worker).code, Some(0));
+        let ended = finish(worker);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+    let left = std::fs::read_dir(clusters.world.folder.path().join("shards0"));
+    assert_eq!(left.map_or(0, Iterator::count), 0, "all is removed in the end");
+}
+
+#[test]
+fn a_worker_with_another_job_gets_no_shard() {
+    let clusters = Clusters::new("shards = 2");
+    let coordinators = [0, 1, 2].map(|party| clusters.coordinator(party));
+    let clusters = Clusters {
+        job: job_without_tables(&clusters.world, "shards = 3"),
+        ..clusters
+    };
+    finish(clusters.worker(0)).failed(2, &["the coordinator has another job"]);
+    for mut coordinator in coordinators {
+        coordinator.kill().unwrap();
+        coordinator.wait().unwrap();
     }
 }
 

@@ -113,6 +113,15 @@ impl Cut {
         own.map(of).sum()
     }
 
+    /// Bytes of the part of the tables of `party` that a shard has.
+    pub fn bytes_of_part(&self, party: PartyId) -> u64 {
+        let tables = self.shard.schema().tables.iter();
+        tables
+            .filter(|table| table.party == party)
+            .map(bytes_of_table)
+            .sum()
+    }
+
     /// Where the rows of each table are, in words: a term that parties compare.
     pub fn told(&self) -> String {
         let of = |(table, placed): (&Declared, &Placed)| {

@@ -59,16 +59,20 @@ impl Cut {
 impl Parts {
     /// The tables of one shard, of the `tables` whose rows were placed.
     pub fn of_shard(&self, tables: &[Option<Table>], shard: u32) -> Vec<Option<Table>> {
-        let tables = tables.iter().zip(&self.0);
+        let tables = tables.iter().enumerate();
         tables
-            .map(|(table, places)| match (table, places) {
-                (Some(table), Some(places)) => {
-                    let places = places[shard as usize].iter().map(|&place| place as usize);
-                    Some(table.gather(&places.collect::<Vec<_>>()))
-                }
-                (table, _) => table.clone(),
+            .map(|(at, table)| {
+                let table = table.as_ref()?;
+                Some(self.of_table(at, table, shard).unwrap_or_else(|| table.clone()))
             })
             .collect()
+    }
+
+    /// The rows of the table in place `at` that one shard has, unless every shard has all.
+    pub fn of_table(&self, at: usize, table: &Table, shard: u32) -> Option<Table> {
+        let places = &self.0.get(at)?.as_ref()?[shard as usize];
+        let places: Vec<usize> = places.iter().map(|&place| place as usize).collect();
+        Some(table.gather(&places))
     }
 }
 

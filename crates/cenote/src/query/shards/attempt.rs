@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Identity, Listen, OnWait, PartyId, Patience, PeerAddress};
 use cenote_primitives::BitMatrix;
-use cenote_query::{HashKey, Parts};
+use cenote_query::Parts;
 use cenote_session::{AlsoAgree, Connections, Link, Terms, Topology, Warning};
 use cenote_shards::{Attempt, JobName, Outcome, Piece, Place};
-use cenote_tables::Table;
 
 use super::Sharded;
 use super::partial::Partials;
+use super::rows::Rows;
 use crate::query::planned::{Part, Planned};
 use crate::query::run::{Held, Party};
 use crate::report::PartyReport;
@@ -61,9 +61,7 @@ impl Meeting {
 pub(super) struct Work {
     pub(super) sharded: Sharded,
     pub(super) me: PartyId,
-    pub(super) tables: Vec<Option<Table>>,
-    /// A digest of them under a key of this party's.
-    pub(super) tables_digest: [u8; 32],
+    pub(super) rows: Rows,
     pub(super) partials: Partials,
     pub(super) meeting: Meeting,
     /// What else the parties of each session compare.
@@ -144,28 +142,9 @@ impl Work {
         state.begun = Some((*name, *coin));
     }
 
-    fn begun(&self) -> Result<(JobName, [u8; 32])> {
+    pub(super) fn begun(&self) -> Result<(JobName, [u8; 32])> {
         let begun = self.state().begun;
         begun.ok_or_else(|| Error::local("starting a shard", std::io::Error::other("no job has begun")))
-    }
-
-    /// The tables of a shard. The first that is computed here places the rows of all.
-    fn tables_of(&self, shard: u32, coin: &[u8; 32]) -> Result<Vec<Option<Table>>> {
-        let cut = self.sharded.cut();
-        if shard >= cut.shards() {
-            let what = format!("there are {} shards, and none is {shard}", cut.shards());
-            return Err(Error::local("starting a shard", std::io::Error::other(what)));
-        }
-        let known = self.state().parts.clone();
-        let parts = match known {
-            Some(parts) => parts,
-            None => {
-                let parts = Arc::new(cut.parts(&HashKey::new(*coin), &self.tables)?);
-                self.state().parts = Some(Arc::clone(&parts));
-                parts
-            }
-        };
-        Ok(parts.of_shard(&self.tables, shard))
     }
 
     /// What an attempt has kept is of no use.
@@ -200,10 +179,10 @@ impl Work {
         ready: Ready,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<()> {
-        let (job, coin) = self.begun()?;
+        let (job, _) = self.begun()?;
         Session::run("its peers were told", |session| match attempt.piece {
             Piece::Shard(shard) => {
-                let own = self.tables_of(shard, &coin)?;
+                let own = self.tables_of(shard)?;
                 let planned = self.sharded.planned(Part::Shard)?;
                 let given = planned.query().prepare_unchecked(self.me, &own)?;
                 drop(own);
@@ -223,7 +202,7 @@ impl Work {
                 let kept: Vec<Attempt> = self.state().kept.values().copied().collect();
                 let kept = kept.iter().map(|attempt| self.partials.read(&job, attempt));
                 let kept = kept.collect::<Result<Vec<_>>>()?;
-                let given = planned.query().prepare_unchecked(self.me, &self.tables)?;
+                let given = planned.query().prepare_unchecked(self.me, self.own_tables()?)?;
                 let given = given.with_kept(kept);
                 let connections = self.connect(&planned, (attempt, name), places, ready, session)?;
                 let agree = self.attempted(attempt, name);
@@ -307,7 +286,7 @@ fn agreed<T>(result: Result<T>, is_agreed: bool) -> Result<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::time::Duration;
 
     use cenote_session::{Error as EngineError, handshake};
@@ -368,8 +347,8 @@ mod tests {
         assert!(!begin([(shard(0, 1), "a"), (merge, "a")]));
     }
 
-    /// A party of a job in two shards, whose tables are empty.
-    fn work(folder: &std::path::Path) -> Work {
+    /// A party of a job in two shards.
+    pub(in crate::query::shards) fn work(folder: &std::path::Path) -> Work {
         let file = folder.join("job.toml");
         let text = "shards = 2\nprotocol = \"three\"\nquery = \"SELECT COUNT(*) FROM a\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
                     party = 0\nfile = \"a.csv\"\ncolumns = { x = \"u8 not null\" }\nmax_rows = 4\n";
@@ -384,8 +363,7 @@ mod tests {
             partials: Partials::open(&Keep::Folder(folder.join("kept")), &identity, shape).unwrap(),
             sharded,
             me: PartyId(0),
-            tables,
-            tables_digest: [0; 32],
+            rows: Rows::Own(tables),
             meeting: Meeting {
                 transport: Transport::Tls,
                 connect_timeout: Duration::from_secs(1),
@@ -449,18 +427,5 @@ mod tests {
         let error = work.partials.write(&job, &shard, share).unwrap_err();
         let outcome = Threads::failed(&work, &shard, error);
         assert!(matches!(outcome, Outcome::Lost(_)), "{outcome:?}");
-    }
-
-    #[test]
-    fn a_shard_that_there_is_not_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let work = work(folder.path());
-        let coin = [1; 32];
-        let rows: usize = (0..2)
-            .map(|shard| work.tables_of(shard, &coin).unwrap()[0].as_ref().unwrap().rows)
-            .sum();
-        assert_eq!(rows, 3);
-        let error = work.tables_of(2, &coin).unwrap_err().to_string();
-        assert!(error.contains("none is 2"), "{error}");
     }
 }

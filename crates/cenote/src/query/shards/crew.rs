@@ -134,6 +134,14 @@ impl Threads {
     }
 }
 
+/// Whether what failed may go better another time, though nobody has computed anything: a disk or a store failed.
+pub(super) fn may_go_better(error: &Error) -> bool {
+    match error {
+        Error::Protocol { error } => is_lost(error),
+        error => !matches!(error.kind(), Kind::Misuse | Kind::BadInput),
+    }
+}
+
 /// Whether an attempt may go better another time: peers were told of other places, or the disk failed.
 fn is_lost(error: &EngineError) -> bool {
     matches!(

@@ -11,6 +11,7 @@ use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
 use super::attempt::{THROUGH_RELAY, Work};
 use super::crew::{Tell, Threads, ended};
+use super::rows::Placer;
 use super::wire::{Listens, Said, Told, receive, send};
 use crate::{Error, Result};
 
@@ -170,7 +171,7 @@ impl Desk {
             Said::Free => match (begun, &mut worker.at) {
                 (Some((name, coin)), None) if worker.knows != Some(name) => {
                     worker.knows = Some(name);
-                    Told::Begin(name, coin, self.work.tables_digest)
+                    Told::Begin(name, coin)
                 }
                 (Some(_), Some((attempt, stage @ Stage::Given, false))) => {
                     worker.is_free = false;
@@ -255,6 +256,7 @@ pub(super) struct Door {
 /// A party's workers that are processes of their own. The merge is computed by the coordinator's.
 pub(super) struct Remote {
     desk: Arc<Desk>,
+    placer: Placer,
     merge: Threads,
     work: Arc<Work>,
     stopped: Arc<AtomicBool>,
@@ -287,6 +289,7 @@ impl Remote {
             .spawn(move || accept.run(&listener))
             .map_err(failed)?;
         Ok(Remote {
+            placer: Placer::new(Arc::clone(&work), Arc::clone(&desk.tell)),
             desk,
             merge,
             work,
@@ -375,6 +378,13 @@ impl Crew for Remote {
     fn free(&self) -> u32 {
         if self.are_all_kept() {
             return self.merge.free();
+        }
+        // Whoever is asked to compute a part then says that this party cannot go on.
+        if self.work.state().failure.is_some() {
+            return 1;
+        }
+        if !self.placer.are_placed() {
+            return 0;
         }
         let workers = self.desk.workers();
         let free = |worker: &&Worker| worker.is_free && worker.at.is_none();

@@ -12,6 +12,7 @@ use super::Sharded;
 use super::attempt::Meeting;
 use super::crew::Listening;
 use super::partial::Keep;
+use super::rows::Rows;
 use super::run::OneParty;
 use crate::Result;
 use crate::query::proposed::{Far, Run};
@@ -64,7 +65,7 @@ impl Joined {
         let party = OneParty {
             sharded,
             me,
-            tables: run.tables,
+            rows: Rows::Own(run.tables),
             // Nobody sees it: what this process writes is sealed for it alone.
             identity: Arc::new(Identity::generate()?),
             keep: Keep::Folder(run.folder.join("kept")),

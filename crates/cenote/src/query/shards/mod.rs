@@ -9,6 +9,7 @@ mod desk;
 mod joined;
 mod partial;
 mod plan;
+mod rows;
 mod run;
 mod wire;
 mod worker;
@@ -270,6 +271,23 @@ impl Sharded {
         let checked = self.job.query().bytes_of_checks(party);
         let own = self.cut().bytes(party).saturating_add(checked);
         Ok(own.saturating_add(shard?.max(merge?)))
+    }
+
+    /// The most bytes that a process of `party` takes that computes shards as a coordinator hands them out: for one of them, and for the rows of it as they lie where the
+    /// coordinator has placed them, encrypted and decrypted.
+    pub(super) fn worker_bytes(&self, party: PartyId) -> Result<u64> {
+        let planned = self.planned(Part::Shard)?;
+        let kept = planned.session_bytes(party) / KEPT;
+        let rows = 2 * self.cut().bytes_of_part(party);
+        Ok(planned
+            .memory_bytes(party)
+            .saturating_add(kept)
+            .saturating_add(rows))
+    }
+
+    /// Sees that a worker of `party` has the memory that it needs.
+    pub(super) fn admit_worker(&self, party: PartyId) -> Result<()> {
+        fits([self.worker_bytes(party)?], "")
     }
 
     /// Sees that each of `parties`, and all of them together, have the memory that they need.

@@ -1,4 +1,5 @@
-//! What shards have kept, in a folder or an object store: this party's shares, sealed under a key that only its processes know.
+//! What the processes of a party leave for each other, in a folder or an object store, sealed under a key that only they know: rows for shards, and the shares that shards
+//! have kept.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,11 +8,12 @@ use cenote_net::Identity;
 use cenote_primitives::BitMatrix;
 use cenote_shards::{Attempt, JobName};
 use cenote_store::{Sealed, StoreKey};
+use cenote_tables::{Field, Table};
 
 use crate::keeping::Share;
 use crate::{Error, Result};
 
-/// Where the partial results of a job lie.
+/// Where that lies.
 pub(super) enum Keep {
     /// In this folder.
     Folder(PathBuf),
@@ -23,7 +25,8 @@ pub(super) enum Keep {
     },
 }
 
-/// The partial results of a job at one party. Each is bound to the job, the shard and the attempt that it is of.
+/// The partial results of a job at one party, and the rows that its coordinator has placed for it. Each is bound to the job, and to the shard and the attempt, or the shard and
+/// the table, that it is of.
 pub(super) struct Partials {
     sealed: Sealed,
     /// Rows and lanes of a share.
@@ -65,6 +68,47 @@ impl Partials {
             )
         })?;
         Ok(share.into_bits())
+    }
+
+    fn name_of_rows(job: &JobName, (at, shard): (usize, Option<u32>)) -> String {
+        match shard {
+            Some(shard) => format!("{job}-table-{at}-shard-{shard}"),
+            None => format!("{job}-table-{at}"),
+        }
+    }
+
+    /// Writes the rows, at most so many, that a shard has of the table in a place of the schema, or, without a shard, all have. How many there are cannot be seen.
+    pub(super) fn write_rows(
+        &self,
+        job: &JobName,
+        of: (usize, Option<u32>),
+        (rows, max_rows): (&Table, usize),
+    ) -> Result<()> {
+        let name = Self::name_of_rows(job, of);
+        Ok(self.sealed.write(&name, &name, &rows.to_bytes(max_rows))?)
+    }
+
+    /// Those rows, of a table of these fields, at most so many.
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] if they are not there, were changed, or are another's.
+    pub(super) fn read_rows(
+        &self,
+        job: &JobName,
+        of: (usize, Option<u32>),
+        (fields, max_rows): (&[Field], usize),
+    ) -> Result<Table> {
+        let name = Self::name_of_rows(job, of);
+        let bytes = self
+            .sealed
+            .read(&name, &name, Table::byte_count(fields, max_rows))?;
+        let rows = Table::from_bytes(fields, max_rows, &bytes);
+        rows.ok_or_else(|| {
+            Error::local(
+                format!("reading the rows of table {} that were placed", of.0),
+                std::io::Error::other("they are of another table"),
+            )
+        })
     }
 
     pub(super) fn remove(&self, job: &JobName, attempt: &Attempt) {

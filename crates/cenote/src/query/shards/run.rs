@@ -14,6 +14,7 @@ use super::attempt::{Meeting, State, Work};
 use super::crew::{Listening, Tell, Threads};
 use super::desk::{Door, Remote};
 use super::partial::{Keep, Partials};
+use super::rows::Rows;
 use super::worker::Worker;
 use super::{Sharded, Tallies};
 use crate::local::Seat;
@@ -33,7 +34,7 @@ const STOPPED: &str = "the job has ended, its peers were told, and this party ha
 pub(super) struct OneParty {
     pub(super) sharded: Sharded,
     pub(super) me: PartyId,
-    pub(super) tables: Vec<Option<Table>>,
+    pub(super) rows: Rows,
     pub(super) identity: Arc<Identity>,
     /// Where its ledger is.
     pub(super) folder: PathBuf,
@@ -59,8 +60,7 @@ impl OneParty {
             partials: Partials::open(&self.keep, &self.identity, shape)?,
             sharded: self.sharded,
             me: self.me,
-            tables_digest: digest(&self.tables, &self.identity),
-            tables: self.tables,
+            rows: self.rows,
             meeting: self.meeting,
             also_agree: self.also_agree,
             state: Mutex::new(State::default()),
@@ -85,10 +85,11 @@ impl OneParty {
         );
         let (work, workers, listening) = self.into_work()?;
         let work = Arc::new(work);
+        let keys = digest(work.own_tables()?, &identity);
         let (timeout, connect_timeout) = (work.meeting.timeout, work.meeting.connect_timeout);
         let party = Party {
             me: work.me,
-            keys: work.tables_digest,
+            keys,
             limits: Limits {
                 silence: timeout,
                 listen: connect_timeout,
@@ -294,18 +295,18 @@ pub struct DeskAt<'a> {
     pub relay: Option<&'a str>,
 }
 
-/// The party of `config`, once it has seen to its tables.
+/// The party of `config`.
 fn one_party(
     config: &PartyConfig,
     identity: Arc<Identity>,
-    sharded: Sharded,
+    (sharded, rows): (Sharded, Rows),
     start: Instant,
 ) -> Result<OneParty> {
     let job = &sharded.job.digest()[..16];
     let folder = config.shards.join(job);
     Ok(OneParty {
         me: config.me,
-        tables: own_tables(&sharded.job, config.me)?,
+        rows,
         keep: match &config.shards_store {
             None => Keep::Folder(folder.join("kept")),
             Some(url) => Keep::Store {
@@ -349,7 +350,8 @@ pub(crate) fn run_party(
     sharded.admit([config.me])?;
     let job = Arc::clone(&sharded.job);
     let policy = allowed(config, &job)?;
-    let mut party = one_party(config, Arc::clone(&identity), sharded, start)?;
+    let rows = Rows::Own(own_tables(&job, config.me)?);
+    let mut party = one_party(config, Arc::clone(&identity), (sharded, rows), start)?;
     if let Some(desk) = desk {
         let listen = |address: &str, what: &str| {
             let failed = |error| Error::Usage(format!("the address {what}, {address}: {error}"));
@@ -371,7 +373,8 @@ pub(crate) fn run_party(
     answered(config, &job, policy, || Session::run(STOPPED, run))
 }
 
-/// Computes shards of a job for the party of `config`, as its coordinator at `placement.coordinator` hands them out, until there are none. `told` hears of each attempt that has
+/// Computes shards of a job for the party of `config`, as its coordinator at `placement.coordinator` hands them out, until there are none. The rows of a shard are those that the
+/// coordinator has placed; tables are not read. `told` hears of each attempt that has
 /// ended, and how.
 ///
 /// # Errors
@@ -389,8 +392,8 @@ pub fn work_for(
     let start = Instant::now();
     let identity = entered(config, &job)?;
     let sharded = Sharded::new(job)?;
-    sharded.admit([config.me])?;
-    let party = one_party(config, Arc::clone(&identity), sharded, start)?;
+    sharded.admit_worker(config.me)?;
+    let party = one_party(config, Arc::clone(&identity), (sharded, Rows::Placed), start)?;
     let listening = match (&placement.host, placement.relayed) {
         (_, true) => Listening::Here,
         (Some(host), _) => Listening::For(placement.listen, host.clone()),
@@ -452,7 +455,7 @@ pub(crate) fn run_child(
     let party = OneParty {
         sharded,
         me: seat.me,
-        tables,
+        rows: Rows::Own(tables),
         identity: Arc::new(Identity::generate()?),
         folder: folder.path().join("job"),
         keep: Keep::Folder(folder.path().join("kept")),

@@ -65,8 +65,8 @@ impl TryFrom<Listens> for Place {
 pub(super) enum Told {
     /// Nothing yet: ask again soon.
     Wait,
-    /// The job has this name, and the coin that places rows; the coordinator's tables have this digest.
-    Begin(JobName, [u8; 32], [u8; 32]),
+    /// The job has this name, and the coin that places rows.
+    Begin(JobName, [u8; 32]),
     /// Listen for the peers of this attempt.
     Listen(Attempt),
     /// It is reached through the relay at this port of the coordinator, to which it shows this ticket.

@@ -88,10 +88,7 @@ impl Worker {
         loop {
             match answer {
                 Told::Wait => sleep(WORKER_PAUSE),
-                Told::Begin(name, coin, tables) if tables == self.work.tables_digest => {
-                    self.crew.begin(&name, &coin);
-                }
-                Told::Begin(..) => return Err(other_tables()),
+                Told::Begin(name, coin) => self.crew.begin(&name, &coin),
                 Told::Listen(attempt) => {
                     let outcome = self.attempt(&attempt)?;
                     told(&attempt, &outcome);
@@ -176,10 +173,4 @@ fn gone() -> Error {
         kind: crate::Kind::Network,
         what: "the coordinator has ended, and the job is not done; its own messages say why. Start it again, and this worker".into(),
     }
-}
-
-/// The worker has read other tables than its coordinator.
-fn other_tables() -> Error {
-    let what = "this worker's tables are not those of its coordinator; give all machines of the party the same files, and do not change them while the job runs";
-    Error::Table(what.into())
 }
