@@ -166,7 +166,7 @@ impl Compiled {
     pub(crate) fn weight(&self) -> usize {
         let work = match &self.work {
             Work::Circuit { program, .. } => program.circuit().gates().len(),
-            Work::Query(query) => PART * query.job().query().parts(),
+            Work::Query(query) => PART * query.parts(),
         };
         work + self.bundle.bytes() / 64
     }

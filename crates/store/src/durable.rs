@@ -61,8 +61,8 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the file `name` in `folder`, by `write`, in place of one of that name if there is any. When this returns, the file will outlast a crash; if it fails or is cut off, all
-/// is as before.
+/// Writes the file `name` in `folder`, by `write`, in place of one of that name if there is any. When this returns, the file will outlast a crash; if it fails or is cut off,
+/// the file is as before, or it is the new one, whole.
 ///
 /// # Errors
 /// What the system says; those of `write`.

@@ -22,6 +22,9 @@ enum Place {
     Objects(Objects),
 }
 
+/// What the names of variables begin with that are settings of stores.
+const OF_STORES: [&str; 3] = ["AWS_", "AZURE_", "GOOGLE_"];
+
 impl Sealed {
     /// In the folder at `path`, which is made if there is none.
     ///
@@ -42,7 +45,8 @@ impl Sealed {
     /// [`Error::Storage`] if no store is reached by such a URL, or settings of it are missing.
     pub fn in_store(url: &str, under: &str, deadline: Duration, key: &StoreKey) -> Result<Self> {
         let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| OF_STORES.iter().any(|prefix| name.starts_with(prefix)));
         Ok(Sealed {
             place: Place::Objects(Objects::open(url, under, environment, deadline)?),
             seal: Seal::new(key),

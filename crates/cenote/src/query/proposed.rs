@@ -138,6 +138,13 @@ impl Proposed {
         }
     }
 
+    /// How many columns and parts of expressions its plans have: what it takes of memory while it waits.
+    pub fn parts(&self) -> usize {
+        let cut = self.job.in_shards().map(|in_shards| &in_shards.cut);
+        let of_cut = cut.map_or(0, |cut| cut.shard().parts() + cut.merge().parts());
+        self.job.query().parts() + of_cut
+    }
+
     /// How it is cut, in a sentence, if it is.
     pub fn in_shards(&self) -> Option<String> {
         self.job.in_shards().map(|in_shards| in_shards.told())
@@ -189,6 +196,7 @@ impl Proposed {
     pub fn rehearse(&self, tables: &[Option<Table>]) -> Result<()> {
         match self.takes {
             Takes::Whole(_) => self.job.query().prepare(self.me, tables).map(drop)?,
+            // Where rows are, and so what is calculated of them, nobody knows yet.
             Takes::InShards(_) => self.job.query().check(self.me, tables)?,
         }
         Ok(())

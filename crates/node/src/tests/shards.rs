@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::queries::{answer, declined_by, submit};
 use super::trunks::over_sockets;
-use super::unsettled::{How, spoil, wait_idle};
+use super::unsettled::{How, VERIFYING, spoil, spoil_in, wait_idle};
 use super::world::{ALL, World, person, until};
 
 /// The sum over a join of this many rows of each of two parties, in so many shards.
@@ -131,6 +131,31 @@ fn who_cheats_in_a_shard_ends_the_job_and_is_named() {
         alarms.iter().any(|alarm| alarm.kind == AlarmKind::Cheating)
     });
     (0..3).for_each(|party| assert_eq!(left(&world, party), 0));
+    world.verify();
+}
+
+/// It has the next attempt go well: what it has tried stays on record all the same.
+#[test]
+fn who_falls_silent_in_a_shard_has_had_a_try_though_the_job_ends_well() {
+    let (world, rows) = (World::new(3, ALL), 40);
+    stock(&world, rows);
+    let is_first = |name: &str| name.starts_with("job ") && name.contains("shard 1 (attempt 1)");
+    let tries = spoil_in(&world, is_first, (2, VERIFYING), How::HangsUp);
+    let id = submit(&world, text(3, 3, rows), "silent");
+    world.wait_for(id, StateName::Done);
+    assert_eq!(tries.count(), 1);
+    wait_idle(&world);
+    for party in [0, 1] {
+        assert_eq!(answer(&world, party, id)["answer"]["rows"], expected(rows));
+        let on_record = world.node(party).unsettled(2).expect("a record");
+        assert!(on_record.is_some(), "party {party}");
+    }
+    world.hub.spoil(None);
+    world.settle_all();
+    let id = submit(&world, text(3, 3, rows), "well");
+    world.wait_for(id, StateName::Done);
+    wait_idle(&world);
+    assert!(world.node(0).unsettled(2).expect("a record").is_none());
     world.verify();
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use cenote_primitives::BitMatrix;
 use cenote_query::Parts;
 use cenote_session::{AlsoAgree, Connections, Link, Terms, Topology, Warning};
 use cenote_shards::{Attempt, JobName, Outcome, Piece, Place};
+use cenote_store::durable;
 
 use super::Sharded;
 use super::partial::Partials;
@@ -66,7 +68,39 @@ pub(super) struct Work {
     pub(super) meeting: Meeting,
     /// What else the parties of each session compare.
     pub(super) also_agree: Arc<dyn AlsoAgree + Send + Sync>,
+    /// On the disk, that the answer may be opened, or has been.
+    pub(super) opened: Opened,
     pub(super) state: Mutex<State>,
+}
+
+/// A file in the folder of a job that is there from when the answer may be opened: it is opened once, also if this party is started again.
+pub(super) struct Opened(PathBuf);
+
+impl Opened {
+    const NAME: &str = "opened";
+
+    /// The one in the folder of a job, and what there is of the job so far.
+    pub(super) fn of(folder: &Path) -> (Self, State) {
+        let state = State {
+            // In another life of this party.
+            is_opened: folder.join(Self::NAME).exists(),
+            ..State::default()
+        };
+        (Opened(folder.to_owned()), state)
+    }
+
+    fn note(&self) -> Result<()> {
+        let written = durable::write_whole(&self.0, Self::NAME, |_| Ok(()));
+        written.map_err(|error| {
+            let what = format!("noting in {} that the answer may be opened", self.0.display());
+            Error::local(what, error)
+        })
+    }
+
+    fn take_back(&self) {
+        // If it stays, the answer is not opened at all.
+        let _ = std::fs::remove_file(self.0.join(Self::NAME));
+    }
 }
 
 /// What has come of a job so far.
@@ -206,7 +240,12 @@ impl Work {
                 let given = given.with_kept(kept);
                 let connections = self.connect(&planned, (attempt, name), places, ready, session)?;
                 let agree = self.attempted(attempt, name);
-                let held = self.party(&agree).run(planned, given, connections, progress)?;
+                self.opened.note()?;
+                let held = self.party(&agree).run(planned, given, connections, progress);
+                if !self.state().is_opened {
+                    self.opened.take_back();
+                }
+                let held = held?;
                 let is_agreed = held.is_agreed;
                 let mut state = self.state();
                 state.reports.push(held.report.clone());
@@ -348,17 +387,25 @@ pub(super) mod tests {
     }
 
     /// A party of a job in two shards.
-    pub(in crate::query::shards) fn work(folder: &std::path::Path) -> Work {
+    pub(in crate::query::shards) fn work(folder: &Path) -> Work {
+        work_of(folder, "SELECT COUNT(*) FROM a", "x\n1\n2\n3\n")
+    }
+
+    /// The same of this query over this table.
+    pub(in crate::query::shards) fn work_of(folder: &Path, query: &str, rows: &str) -> Work {
         let file = folder.join("job.toml");
-        let text = "shards = 2\nprotocol = \"three\"\nquery = \"SELECT COUNT(*) FROM a\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
-                    party = 0\nfile = \"a.csv\"\ncolumns = { x = \"u8 not null\" }\nmax_rows = 4\n";
+        let text = format!(
+            "shards = 2\nprotocol = \"three\"\nquery = \"{query}\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
+             party = 0\nfile = \"a.csv\"\ncolumns = {{ x = \"u8 not null\" }}\nmax_rows = 4\n"
+        );
         std::fs::write(&file, text).unwrap();
-        std::fs::write(folder.join("a.csv"), "x\n1\n2\n3\n").unwrap();
+        std::fs::write(folder.join("a.csv"), rows).unwrap();
         let job = crate::query::QueryJob::load(&file).unwrap();
         let tables = job.tables(PartyId(0)).unwrap();
         let sharded = Sharded::new(job).unwrap();
         let identity = Identity::generate().unwrap();
         let shape = sharded.in_shards().shape(sharded.job.protocol());
+        let (opened, state) = Opened::of(folder);
         Work {
             partials: Partials::open(&Keep::Folder(folder.join("kept")), &identity, shape).unwrap(),
             sharded,
@@ -373,7 +420,8 @@ pub(super) mod tests {
                 hosts: Vec::new(),
             },
             also_agree: Arc::new(()),
-            state: Mutex::new(State::default()),
+            opened,
+            state: Mutex::new(state),
         }
     }
 
@@ -408,6 +456,24 @@ pub(super) mod tests {
         assert!(matches!(work.cannot(&merge), Some(Outcome::Failed(_))));
         let outcome = Threads::failed(&work, &merge, lost());
         assert!(matches!(outcome, Outcome::Failed(_)), "{outcome:?}");
+    }
+
+    /// A peer that has the answer could have this party started again, and give other rows.
+    #[test]
+    fn an_answer_that_may_have_been_opened_is_not_opened_in_another_life() {
+        let folder = tempfile::tempdir().unwrap();
+        let merge = Attempt {
+            piece: Piece::Merge,
+            number: 2,
+        };
+        let first = work(folder.path());
+        first.opened.note().unwrap();
+        drop(first);
+        let second = work(folder.path());
+        assert!(matches!(second.cannot(&merge), Some(Outcome::Failed(_))));
+        // Unless it is known that it was not.
+        second.opened.take_back();
+        assert_eq!(work(folder.path()).cannot(&merge), None);
     }
 
     #[test]

@@ -114,6 +114,12 @@ impl Threads {
         tracing::warn!(target: "cenote::job", %attempt, %error, "an attempt has ended");
         let lost = |what: &str| Outcome::Lost(what.into());
         let outcome = match (&error, error.kind()) {
+            (
+                Error::Protocol {
+                    error: EngineError::Aborted { check, .. },
+                },
+                _,
+            ) => Outcome::Failed(format!("the check \"{}\" failed", check.name)),
             (_, Kind::Cheating | Kind::Reported) => Outcome::Failed(error.to_string()),
             // What was opened once is not opened again in other words.
             _ if work.state().is_opened => {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use cenote_query::{HashKey, Placing};
+use cenote_query::{HashKey, Parts, Placing};
 use cenote_shards::{Event, JobName};
 use cenote_tables::Table;
 
@@ -47,11 +47,24 @@ impl Work {
             Some(parts) => parts,
             None => {
                 let parts = Arc::new(cut.parts(&HashKey::new(coin), tables)?);
+                self.rehearse(&parts, tables)?;
                 self.state().parts = Some(Arc::clone(&parts));
                 parts
             }
         };
         Ok(parts.of_shard(tables, shard))
+    }
+
+    /// Sees that this party's own calculations go through in all shards and in the merge, before there is an attempt at any: one that failed would tell peers in which shard
+    /// the row is that it failed for.
+    fn rehearse(&self, parts: &Parts, tables: &[Option<Table>]) -> Result<()> {
+        let cut = self.sharded.cut();
+        for shard in 0..cut.shards() {
+            let own = parts.of_shard(tables, shard);
+            cut.shard().prepare_unchecked(self.me, &own)?;
+        }
+        cut.merge().prepare_unchecked(self.me, tables)?;
+        Ok(())
     }
 
     /// The rows of a shard that the coordinator has placed.
@@ -75,6 +88,7 @@ impl Work {
         let (tables, (job, coin)) = (self.own_tables()?, self.begun()?);
         let cut = self.sharded.cut();
         let parts = cut.parts(&HashKey::new(coin), tables)?;
+        self.rehearse(&parts, tables)?;
         let done: Vec<u32> = self.state().kept.keys().copied().collect();
         let own = tables.iter().zip(cut.tables()).enumerate();
         for (at, (table, placed)) in own {
@@ -166,7 +180,7 @@ impl Drop for Placer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::shards::attempt::tests::work;
+    use crate::query::shards::attempt::tests::{work, work_of};
 
     impl Work {
         fn tables_with(&self, coin: &[u8; 32], shard: u32) -> Vec<Option<Table>> {
@@ -226,6 +240,20 @@ mod tests {
         assert_eq!(told_of(Arc::clone(&work)), Event::Stop);
         let failure = work.state().failure.take().unwrap().to_string();
         assert!(failure.contains("cannot be written"), "{failure}");
+    }
+
+    /// Otherwise peers would see in which shard the row is that its owner cannot calculate with, and so what the hash of its key begins with.
+    #[test]
+    fn a_calculation_that_fails_in_one_shard_ends_the_first_that_is_computed() {
+        let folder = tempfile::tempdir().unwrap();
+        let work = work_of(folder.path(), "SELECT SUM(6 / x) AS s FROM a", "x\n1\n2\n0\n3\n");
+        for first in [0, 1] {
+            work.begin(&job(1), &[1; 32]);
+            let error = work.tables_of(first).unwrap_err().to_string();
+            assert!(error.contains("divides by zero"), "{error}");
+        }
+        let error = work.place(&|| false).unwrap_err().to_string();
+        assert!(error.contains("divides by zero"), "{error}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use cenote_session::{AlsoAgree, Connections, Warning, WarningKind, memory};
 use cenote_shards::{Crew, Ledger, Limits, Outcome, Party, Progress, coordinate, events, topology};
 use cenote_tables::{Table, Values};
 
-use super::attempt::{Meeting, State, Work};
+use super::attempt::{Meeting, Opened, Work};
 use super::crew::{Listening, Tell, Threads};
 use super::desk::{Door, Remote};
 use super::partial::{Keep, Partials};
@@ -56,6 +56,7 @@ impl OneParty {
     /// What its attempts share, and where it records them.
     fn into_work(self) -> Result<(Work, Option<Door>, Listening)> {
         let shape = self.sharded.in_shards().shape(self.sharded.job.protocol());
+        let (opened, state) = Opened::of(&self.folder);
         let work = Work {
             partials: Partials::open(&self.keep, &self.identity, shape)?,
             sharded: self.sharded,
@@ -63,7 +64,8 @@ impl OneParty {
             rows: self.rows,
             meeting: self.meeting,
             also_agree: self.also_agree,
-            state: Mutex::new(State::default()),
+            opened,
+            state: Mutex::new(state),
         };
         Ok((work, self.workers, self.listening))
     }
@@ -142,6 +144,15 @@ fn ended(
     let report = together(std::mem::take(&mut state.reports), &work.sharded, start);
     let (merged, known) = (state.merged.take(), state.failure.take());
     drop(state);
+    if merged.is_none()
+        && let Some(report) = &report
+    {
+        // Of sessions that ended well: no report tells it.
+        for warning in &report.warnings {
+            tracing::warn!(target: "cenote::job", "{}", warning.text);
+        }
+        work.also_agree.warned(report.warnings.clone());
+    }
     let (mut held, unfinished) = match (merged, coordinated) {
         // What was learnt is verified, whatever has become of the peers.
         (Some(held), coordinated) => (held, coordinated.err()),
