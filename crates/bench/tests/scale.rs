@@ -110,7 +110,7 @@ fn a_report_has_measurements_their_check_and_the_simulation() {
             "{row}"
         );
         assert!(number(&row["seconds"]) > number(&row["merge_seconds"]));
-        assert!(number(&row["rows_per_second"]) > 0.0 && number(&row["seconds_with_parts"]) > 0.0);
+        assert!(number(&row["rows_per_second"]) > 0.0 && number(&row["seconds_if_placed"]) > 0.0);
     }
     drawn(&plot);
 }
@@ -120,7 +120,7 @@ fn drawn(plot: &Path) {
     let svg = std::fs::read_to_string(plot).unwrap();
     assert!(svg.starts_with("<svg"));
     for name in [
-        "workers read all rows",
+        "coordinators place all rows",
         "bound by the network",
         "bound by the coordinators",
     ] {

@@ -1,6 +1,6 @@
 //! A job in shards on parties of many machines, event by event.
 //!
-//! Every party has the same machines, and a worker process for each of their cores. The workers start, each reads what it needs, and asks for work. As in
+//! Every party has the same machines, and a worker process for each of their cores. The coordinators read the tables and place their rows; the workers start, and ask for work. As in
 //! [`cenote_shards`], the leader hands out the shards in order, one after another, as soon as every party has a free worker. The workers of a shard look every now and then
 //! whether there is something for them, tell where they listen, meet, and compute. The merge starts when all parties have settled all shards, and one process of each party computes it.
 //!
@@ -57,6 +57,8 @@ pub struct Work {
     pub rows: u64,
     /// From the start of a worker's process until it asks for work.
     pub start_seconds: f64,
+    /// From the start of the coordinators until workers find the rows of all shards. None starts before.
+    pub placed_seconds: f64,
     /// What the coordinators are busy with an attempt.
     pub attempt_seconds: f64,
     /// From the answer to the end of the last process.
@@ -230,7 +232,7 @@ impl<'a> Course<'a> {
             seed,
             now: 0.0,
             free: (0..cluster.workers()).map(start).collect(),
-            leader: 0.0,
+            leader: work.placed_seconds,
             handed_out: 0,
             meeting: BinaryHeap::new(),
             running: Vec::new(),

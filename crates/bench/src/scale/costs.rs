@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::cluster::{Cluster, Session, Work, simulate};
 use super::model::{Model, Seen};
-use super::plans::{Planned, Takes};
+use super::plans::{Planned, RowSeconds, Takes};
 use super::real::Ran;
 use crate::usage::median;
 
@@ -27,8 +27,8 @@ pub struct Costs {
     pub spread: f64,
     /// From the start of a process until it asks for work, without planning and without what grows with the rows of its table.
     pub process_seconds: f64,
-    /// Processor seconds of reading and placing a row of all tables, at the party that takes longest.
-    pub row_seconds: f64,
+    /// What rows take that are read, and placed for workers.
+    pub row_seconds: RowSeconds,
     /// From the answer to the end of all processes.
     pub end_seconds: f64,
     /// What coordinators are busy with an attempt.
@@ -90,7 +90,7 @@ impl Costs {
         jobs: &[Planned],
         ran: Vec<Ran>,
         (small, small_ran): (Planned, Ran),
-        (attempt_seconds, row_seconds): (f64, f64),
+        (attempt_seconds, row_seconds): (f64, RowSeconds),
     ) -> Self {
         let one = jobs[0];
         let of = |shards: u32| ran.iter().filter(move |run| run.shards == shards);
@@ -110,9 +110,9 @@ impl Costs {
             .iter()
             .flat_map(|job| of(job.shards).map(move |run| (job, run)))
             .collect();
-        let starts = all
-            .iter()
-            .map(|(job, run)| run.start_seconds - job.planning_seconds() - row_seconds * job.rows as f64);
+        let starts = all.iter().map(|(job, run)| {
+            run.start_seconds - job.planning_seconds() - row_seconds.read * job.rows as f64
+        });
         let process_seconds = median(&starts.collect::<Vec<_>>()).max(0.0);
         let ratio = |counted: fn(&Ran) -> u64, planned: fn(&Takes) -> u64| {
             let ratios: Vec<f64> = all
@@ -167,27 +167,27 @@ impl Costs {
         }
     }
 
-    /// A job whose workers each read all rows of their party.
+    /// A job whose coordinators read the tables, and write the rows of all shards before the first one starts.
     pub(super) fn work(&self, job: &Planned) -> Work {
-        let parts = self.work_with_parts(job);
-        let reads = self.row_seconds * job.rows as f64;
+        let placed = self.work_of_placed(job);
+        let of_row = self.row_seconds.read + self.row_seconds.write;
         Work {
-            shard: self.session(&job.shard, self.shard_here(&job.shard)),
-            start_seconds: parts.start_seconds + reads,
-            ..parts
+            placed_seconds: placed.start_seconds + of_row * job.rows as f64,
+            ..placed
         }
     }
 
-    /// A job whose workers read the rows of their shards alone.
-    pub(super) fn work_with_parts(&self, job: &Planned) -> Work {
+    /// A job whose rows lie where workers find them.
+    pub(super) fn work_of_placed(&self, job: &Planned) -> Work {
         let mut shard = self.session(&job.shard, self.shard_here(&job.shard));
-        shard.seconds += self.row_seconds * job.rows as f64 / f64::from(job.shards);
+        shard.seconds += self.row_seconds.take * job.rows as f64 / f64::from(job.shards);
         Work {
             shards: job.shards,
             shard,
             merge: self.session(&job.merge, self.merge_here(&job.merge)),
             rows: job.rows,
             start_seconds: self.process_seconds + job.load_seconds + job.count_seconds,
+            placed_seconds: 0.0,
             attempt_seconds: self.attempt_seconds,
             end_seconds: self.end_seconds,
             spread: self.spread,
@@ -207,7 +207,10 @@ impl Costs {
             shard: here(&job.shard, self.shard_here(&job.shard)),
             merge: here(&job.merge, self.merge_here(&job.merge)),
             rows: job.rows,
-            start_seconds: self.process_seconds + job.planning_seconds() + self.row_seconds * job.rows as f64,
+            start_seconds: self.process_seconds
+                + job.planning_seconds()
+                + self.row_seconds.read * job.rows as f64,
+            placed_seconds: 0.0,
             attempt_seconds: self.attempt_seconds,
             end_seconds: self.end_seconds,
             spread: 0.0,

@@ -23,7 +23,7 @@ use serde::Serialize;
 use self::cluster::{Cluster, Outcome, simulate};
 pub use self::costs::{Checked, Costs};
 pub use self::model::Model;
-pub use self::plans::{Planned, Takes};
+pub use self::plans::{Planned, RowSeconds, Takes};
 use self::plans::{plan, row_seconds};
 pub use self::real::Ran;
 use self::real::Runs;
@@ -69,13 +69,13 @@ pub struct Scale {
 /// A job on machines, as simulated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// If each worker reads all rows of its party, as workers do today.
+    /// From the start of the coordinators, which read all tables and place their rows.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Seconds of the job if each worker were handed the rows of its shards alone.
-    pub seconds_with_parts: f64,
+    /// Seconds of the job if its rows lay where workers find them.
+    pub seconds_if_placed: f64,
     /// AND gates a second then.
-    pub ands_per_second_with_parts: f64,
+    pub ands_per_second_if_placed: f64,
 }
 
 /// What was measured and simulated.
@@ -173,14 +173,14 @@ pub fn run_scale(
     let measured = Costs::new(&jobs, ran, (small, small_ran), (attempt_seconds, row_seconds));
     let checks = jobs.iter().map(|job| measured.check(job)).collect();
     about("simulating");
-    let (whole, parts) = (measured.work(&planned), measured.work_with_parts(&planned));
+    let (work, placed) = (measured.work(&planned), measured.work_of_placed(&planned));
     let row = |&machines: &u32| {
         let cluster = scale.cluster(machines);
-        let of_parts = simulate(&parts, &cluster, scale.seed);
+        let if_placed = simulate(&placed, &cluster, scale.seed);
         Row {
-            outcome: simulate(&whole, &cluster, scale.seed),
-            seconds_with_parts: of_parts.seconds,
-            ands_per_second_with_parts: of_parts.ands_per_second,
+            outcome: simulate(&work, &cluster, scale.seed),
+            seconds_if_placed: if_placed.seconds,
+            ands_per_second_if_placed: if_placed.ands_per_second,
         }
     };
     Ok(ScaleReport {

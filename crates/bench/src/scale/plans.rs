@@ -1,4 +1,4 @@
-//! What the sessions of a job take, as planned: no table is read, and nothing is computed.
+//! What the sessions of a job take, as planned: for these, no table is read, and nothing is computed. And what its rows take, as measured.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,8 @@ use cenote::{Error, PartyId, Result};
 use cenote_params::shards::{capacity, of_attempt};
 use cenote_program::{Abilities, Tally};
 use cenote_query::{Cut, HashKey};
+use cenote_store::{Sealed, StoreKey};
+use cenote_tables::Table;
 use serde::Serialize;
 
 use crate::queries::{ROWS_OF_KEY, join_in_shards};
@@ -119,18 +121,55 @@ pub(super) fn plan(rows: u64, shards: u32, folder: &Path) -> Result<Planned> {
     })
 }
 
-/// Processor seconds of reading and placing a row of all tables of the job at `path`, at the party that takes longest.
-pub(super) fn row_seconds(planned: &Planned, path: &Path) -> Result<f64> {
+/// Processor seconds of a row of all tables, at the party that takes longest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RowSeconds {
+    /// Of reading and placing it.
+    pub read: f64,
+    /// Of writing it, sealed, for the worker that computes its shard.
+    pub write: f64,
+    /// Of that worker, which reads it.
+    pub take: f64,
+}
+
+/// What the rows of the job at `path` take.
+pub(super) fn row_seconds(planned: &Planned, path: &Path) -> Result<RowSeconds> {
     let rows = planned.rows / 2;
     let folder: PathBuf = path.parent().unwrap_or(Path::new(".")).to_owned();
     let (_, cut) = cut([rows; 2], planned.shards, &folder)?;
     let job = QueryJob::load(path)?;
-    let mut most: f64 = 0.0;
+    let local = |error| Error::local("making a folder for rows", error);
+    let placed = tempfile::tempdir_in(&folder).map_err(local)?;
+    let sealed = Sealed::open(placed.path(), &StoreKey::generate().0)?;
+    let mut most = RowSeconds::default();
     for party in (0..job.protocol().parties()).map(PartyId) {
-        let start = thread_seconds();
+        let mut before = thread_seconds();
+        let mut lap = |most: &mut f64| {
+            let now = thread_seconds();
+            let each = (now - std::mem::replace(&mut before, now)) / planned.rows as f64;
+            *most = most.max(each);
+        };
         let tables = job.tables(party)?;
-        cut.parts(&HashKey::new([7; 32]), &tables).map_err(failed)?;
-        most = most.max(thread_seconds() - start);
+        let parts = cut.parts(&HashKey::new([7; 32]), &tables).map_err(failed)?;
+        lap(&mut most.read);
+        let own = || {
+            let tables = tables.iter().zip(cut.tables()).enumerate();
+            let own = tables.filter_map(|(at, (table, placed))| Some((at, table.as_ref()?, placed.rows)));
+            own.flat_map(|of| (0..planned.shards).map(move |shard| (of, shard)))
+        };
+        for ((at, table, room), shard) in own() {
+            let rows = parts.of_table(at, table, shard);
+            let bytes = rows.as_ref().unwrap_or(table).to_bytes(room);
+            let name = format!("{at}-{shard}");
+            sealed.write(&name, &name, &bytes)?;
+        }
+        lap(&mut most.write);
+        for ((at, table, room), shard) in own() {
+            let name = format!("{at}-{shard}");
+            let bytes = sealed.read(&name, &name, Table::byte_count(&table.fields, room))?;
+            Table::from_bytes(&table.fields, room, &bytes).ok_or_else(|| failed("rows are others"))?;
+        }
+        lap(&mut most.take);
     }
-    Ok(most / planned.rows as f64)
+    Ok(most)
 }

@@ -57,7 +57,7 @@ impl ScaleReport {
         format!(
             "{table}\nThree parties on {}, over {}; medians of {}. A shard has {} rows of each table. \"s here\" is with all parties on this machine, \"s of a core\" what one of them \
              computes. The merge of all {} shards has not run here: its time follows from that of others.\nA session's set-up took {:.1} ms, a worker's process {:.2} s to start, \
-             a million rows of tables {:.2} s to read and place, and an attempt {:.2} ms of the coordinators' time. Equal shards took times that differ by {:.1} %.\n",
+             a million rows of tables {:.2} s to read and place, {:.2} s to write for workers and {:.2} s to read there, and an attempt {:.2} ms of the coordinators' time. Equal shards took times that differ by {:.1} %.\n",
             self.machine.line(),
             self.transport,
             self.repeat,
@@ -65,7 +65,9 @@ impl ScaleReport {
             grouped(self.shards.into()),
             1e3 * costs.setup_seconds,
             costs.process_seconds,
-            1e6 * costs.row_seconds,
+            1e6 * costs.row_seconds.read,
+            1e6 * costs.row_seconds.write,
+            1e6 * costs.row_seconds.take,
             1e3 * costs.attempt_seconds,
             100.0 * costs.spread,
         )
@@ -112,7 +114,7 @@ impl ScaleReport {
             &"busy %",
             &"network M ANDs/s",
             &"coordinators M ANDs/s",
-            &"s with parts",
+            &"s if placed",
         ]);
         for row in &self.machines {
             let outcome = &row.outcome;
@@ -126,7 +128,7 @@ impl ScaleReport {
                 &format_args!("{:.0}", outcome.busy_percent),
                 &outcome.network_bound.map_or_else(|| "-".into(), millions),
                 &millions(outcome.coordinator_bound),
-                &seconds(row.seconds_with_parts),
+                &seconds(row.seconds_if_placed),
             ]);
         }
         let site = self.site_gbit.map_or_else(
@@ -141,7 +143,7 @@ impl ScaleReport {
         };
         format!(
             "{table}\nSimulated (seed {}): {} shards, {} rows of both tables, {} to send at each party. {} core{} a machine with a worker each, at most {} workers a party; between machines of different parties \
-             {}, {site}.\nA worker reads all rows of its party. \"s with parts\" is the time if it were handed those of its shards alone.{today}\n",
+             {}, {site}.\nCoordinators read the tables and write the rows of all shards before the first one. \"s if placed\" is the time if these lay there already.{today}\n",
             self.seed,
             grouped(self.shards.into()),
             grouped(self.planned.rows),
@@ -170,14 +172,14 @@ impl ScaleReport {
         };
         let series = [
             Series::new(
-                "workers read all rows",
+                "coordinators place all rows",
                 Style::Line,
                 points(|row| Some(row.outcome.ands_per_second)),
             ),
             Series::new(
-                "workers read their part",
+                "rows lie there already",
                 Style::Line,
-                points(|row| Some(row.ands_per_second_with_parts)),
+                points(|row| Some(row.ands_per_second_if_placed)),
             ),
             Series::new(
                 "bound by the network",

@@ -21,6 +21,7 @@ fn work() -> Work {
         },
         rows: 200 << 17,
         start_seconds: 2.0,
+        placed_seconds: 0.0,
         attempt_seconds: 0.002,
         end_seconds: 0.1,
         spread: 0.05,
