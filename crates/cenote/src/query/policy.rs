@@ -154,7 +154,7 @@ impl Policy {
     /// Sees that `job` may ask `me` for what it does, cut as it is.
     ///
     /// # Errors
-    /// As [`Policy::check`]; where another party's table is whole in all shards, and one of `me` is not.
+    /// [`Error::Usage`], which names the table and the rule; where another party's table is whole in all shards, and one of `me` is not.
     pub fn check_job(&self, me: PartyId, job: &QueryJob) -> Result<()> {
         self.check(me, job.query())?;
         let in_shards = job.in_shards();

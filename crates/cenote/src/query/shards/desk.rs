@@ -146,6 +146,23 @@ impl Desk {
         talked
     }
 
+    /// Sees that a worker computes parts of this job, and that peers can reach it.
+    fn hello(&self, worker: &mut Worker, job: &str, is_relayed: bool) -> Told {
+        let refused = |why: &str| Told::Refused(why.into());
+        if job != self.job {
+            return refused(
+                "the coordinator has another job, or other tables are declared there; give both the same job file",
+            );
+        }
+        if is_relayed && self.relay.is_none() {
+            return refused(
+                "the coordinator has no relay; start it with --relay HOST:PORT, or the worker without --relay",
+            );
+        }
+        worker.is_relayed = is_relayed;
+        Told::Wait
+    }
+
     fn answer(&self, number: u64, said: Said) -> Result<Told> {
         let workers = &mut *self.workers();
         let (begun, end) = (workers.begun, workers.end);
@@ -154,16 +171,7 @@ impl Desk {
             .get_mut(&number)
             .ok_or_else(|| out_of_turn("anything"))?;
         Ok(match said {
-            Said::Hello(job, _) if job != self.job => Told::Refused(
-                "the coordinator has another job, or other tables are declared there; give both the same job file".into(),
-            ),
-            Said::Hello(_, true) if self.relay.is_none() => Told::Refused(
-                "the coordinator has no relay; start it with --relay HOST:PORT, or the worker without --relay".into(),
-            ),
-            Said::Hello(_, is_relayed) => {
-                worker.is_relayed = is_relayed;
-                Told::Wait
-            }
+            Said::Hello(job, is_relayed) => self.hello(worker, &job, is_relayed),
             Said::Free if end.is_some() => match end {
                 Some(End::Done) => Told::Over,
                 _ => Told::Gone,
@@ -212,11 +220,7 @@ impl Desk {
             },
             Said::Works(done, total) => match worker.at {
                 Some((attempt, Stage::Working, false)) => {
-                    (self.tell)(Event::Progress {
-                        attempt,
-                        done,
-                        total,
-                    });
+                    (self.tell)(Event::Progress { attempt, done, total });
                     Told::Go
                 }
                 _ => Told::End,
