@@ -82,13 +82,18 @@ def changed(folder: Path, name: str, *changes: tuple[str, str]) -> Path:
     return copy
 
 
-@pytest.fixture(params=["as written", "put together", "with ports of machines"])
+# Parts of the kustomization that are there to be chosen, by what they do.
+COMPONENTS = {"with ports of machines": "host-port", "through the coordinator": "relay"}
+
+
+@pytest.fixture(params=["as written", "put together", *COMPONENTS])
 def resources(request: pytest.FixtureRequest, tmp_path: Path) -> list[Resource]:
     if request.param == "as written":
         return as_written()
     if request.param == "put together":
         return put_together(KUBERNETES)
-    return put_together(changed(tmp_path, "kustomization.yaml", ("# components:", "components:")))
+    chosen = f"components: [{COMPONENTS[request.param]}]"
+    return put_together(changed(tmp_path, "kustomization.yaml", (f"# {chosen}", chosen)))
 
 
 def find(resources: list[Resource], kind: str, name: str) -> Resource:
@@ -199,12 +204,18 @@ def test_services_lead_to_the_ports_where_commands_listen(resources: list[Resour
     text = (KUBERNETES / "party.toml").read_text()
     (listen,) = re.findall(r'^listen = "[0-9.]+:([0-9]+)"', text, re.MULTILINE)
     (_, coordinate) = option(job_container(resources, "coordinator")["command"], "--coordinate").split(":")
-    (_, at) = option(job_container(resources, "workers")["command"], "--listen").split(":")
-    wanted = {"peers": listen, "coordinator": coordinate, "workers": at}
-    _, asked = option(job_container(resources, "workers")["command"], "--coordinator").split(":")
+    worker = job_container(resources, "workers")["command"]
+    wanted = {("peers", "peers"): listen, ("coordinator", "workers"): coordinate}
+    if "--relay" in worker:
+        (_, relay) = option(job_container(resources, "coordinator")["command"], "--relay").split(":")
+        # Peers dial it, and workers hold connections ready there.
+        wanted |= {("peers", "relay"): relay, ("coordinator", "relay"): relay}
+    else:
+        wanted["workers", "peers"] = option(worker, "--listen").split(":")[1]
+    _, asked = option(worker, "--coordinator").split(":")
     assert asked == coordinate
-    for service, number in wanted.items():
-        (port,) = find(resources, "Service", service)["spec"]["ports"]
+    for (service, name), number in wanted.items():
+        (port,) = [each for each in find(resources, "Service", service)["spec"]["ports"] if each["name"] == name]
         container = job_container(resources, "workers" if service == "workers" else "coordinator")
         (of_pod,) = [each for each in container["ports"] if each["name"] == port["targetPort"]]
         assert str(port["port"]) == str(of_pod["containerPort"]) == number
@@ -214,6 +225,9 @@ def test_services_lead_to_the_ports_where_commands_listen(resources: list[Resour
 def test_workers_have_names_that_peers_find(resources: list[Resource]) -> None:
     job = find(resources, "Job", "workers")
     pod, container = job["spec"]["template"]["spec"], job_container(resources, "workers")
+    if "--relay" in container["command"]:
+        assert not {"--listen", "--host"} & set(container["command"])
+        return
     host = option(container["command"], "--host")
     if "hostPort" in container["ports"][0]:
         assert host == "$(MACHINE)"
