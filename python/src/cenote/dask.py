@@ -108,8 +108,8 @@ def query(
     ``distributed.scheduler.allowed-failures`` has to be 0.
 
     A data frame of Dask is written by the cluster's workers, a partition in each task, into one file in ``folder``
-    that the coordinator reads. Other data is written there by this process. These files are in the clear, can be read by
-    this user alone, and are removed at the end. What shards have kept, sealed, and which were tried is in the folder
+    that the coordinator reads. Other data is written there by this process. These files are in the clear, can be read
+    by this user alone, and are removed at the end. What shards have kept, sealed, and which were tried is in the folder
     ``shards`` of the party file. It is removed when the query is answered; otherwise the same call goes on with it.
 
     Parameters
