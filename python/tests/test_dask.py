@@ -195,6 +195,17 @@ def test_organisations_ask_together(whole: Clients, tmp_path: Path) -> None:
     assert {path.name for path in files(tmp_path)} == {"identity.pem", "party.toml"}
 
 
+def test_workers_are_reached_through_their_coordinators(whole: Clients, tmp_path: Path) -> None:
+    made = Organisations(tmp_path, whole)
+    answers = made.all({"relay": "0.0.0.0:0"}, {"relay": "0.0.0.0:0"}, {})
+    assert answers == [expected(*frames())] * 3
+
+
+def test_tries_have_no_relay(whole: Clients) -> None:
+    with pytest.raises(cenote.UsageError, match="leave client, party, coordinator and relay out"):
+        cenote.dask.query(JOIN, clients=whole, relay="0.0.0.0:0", shards=2, tables=tables(*frames()))
+
+
 class Ledgers:
     """What coordinators record below a folder: kept when they remove it."""
 
@@ -425,7 +436,7 @@ def test_calls_say_what_is_missing(whole: Clients) -> None:
         cenote.dask.query(JOIN, shards=4, tables=given)
     with pytest.raises(cenote.UsageError, match="clients are of all parties"):
         cenote.dask.query(JOIN, shards=4, clients={0: whole[0], 2: whole[2]}, tables=given)
-    with pytest.raises(cenote.UsageError, match="leave client, party and coordinator out"):
+    with pytest.raises(cenote.UsageError, match="leave client, party, coordinator and relay out"):
         cenote.dask.query(JOIN, shards=4, clients=whole, client=whole[0], tables=given)
 
 

@@ -22,12 +22,14 @@ _PATIENCE = 5.0
 class Coordinator:
     """Meets the other parties' coordinators, hands shards to this party's workers, and puts them together."""
 
-    def __init__(self, job: Path, config: Path, address: str, party: int) -> None:
+    def __init__(self, job: Path, config: Path, desk: tuple[str, str | None], party: int) -> None:
+        address, relay = desk
+        through = [] if relay is None else ["--relay", relay]
         self._party = party
         self._report = job.with_name("report.json")
         with self._report.open("wb") as output:
             self._process = _command.start(
-                "party", str(job), "--config", str(config), "--coordinate", address, "--json", output=output
+                "party", str(job), "--config", str(config), "--coordinate", address, "--json", *through, output=output
             )
         self._hearing = threading.Thread(target=self._hear, name="cenote-coordinator", daemon=True)
         self._hearing.start()

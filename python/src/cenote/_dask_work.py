@@ -34,6 +34,8 @@ class Order(NamedTuple):
     memory: int | None
     # Under what the caller hears of it.
     topic: str
+    # Whether peers reach it through the coordinator.
+    relayed: bool = False
 
 
 class Ended(NamedTuple):
@@ -75,6 +77,8 @@ def _work(order: Order, is_wanted: Callable[[], bool], tell: Callable[[str], Non
     arguments = ["shard", order.job, "--config", order.config, "--coordinator", order.coordinator]
     if order.memory is not None:
         arguments += ["--memory", str(order.memory)]
+    if order.relayed:
+        arguments.append("--relay")
     said: deque[str] = deque(maxlen=_LINES)
     process = _command.start(*arguments, output=subprocess.DEVNULL)
     assert process.stderr is not None

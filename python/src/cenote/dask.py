@@ -80,6 +80,7 @@ def query(
     attempts: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     coordinator: str | None = None,
+    relay: str | None = None,
     memory: int | None = None,
     tables: Mapping[str, Table] | None = None,
     protocol: str = "three",
@@ -140,6 +141,10 @@ def query(
     coordinator
         ``"host:port"``, where the workers reach the coordinator, which listens there. Without it, the address by which
         this machine reaches the scheduler, and a free port.
+    relay
+        ``"host:port"``, where this machine lets workers of other organisations reach those of this cluster, which then
+        only dial. The others find the port at the host that they have for this party. Without it, they have to reach
+        each machine of the cluster, at a free port.
     memory
         Megabytes that a process of a shard may take. A worker then runs at most as many as fit into its memory.
         Without it, its processes share its memory. A worker that declares resources called cores or memory is taken
@@ -182,8 +187,10 @@ def query(
     _job.check(known)
     asked = _Asked(sql, known, settings, {"to": to, "max_rows": max_rows, "min_group": min_group})
     if clients is not None:
-        if client is not None or party is not None or coordinator is not None:
-            raise UsageError("clients are of all parties, which then are here: leave client, party and coordinator out")
+        if any(given is not None for given in (client, party, coordinator, relay)):
+            raise UsageError(
+                "clients are of all parties, which then are here: leave client, party, coordinator and relay out"
+            )
         return _ask_here(asked, clients, folder, memory, timeout, progress)
     if client is None or party is None:
         raise UsageError(
@@ -198,7 +205,7 @@ def query(
         party.number,
         _shards_of(party._config, party.number),
         None if folder is None else Path(folder).absolute(),
-        coordinator,
+        (coordinator, relay),
         memory,
         timeout,
         progress,
@@ -229,7 +236,8 @@ class _Side:
     party: int
     shards: Path
     folder: Path | None
-    coordinator: str | None
+    # Where its workers find the coordinator, and peers its workers through it, if they do.
+    desk: tuple[str | None, str | None]
     memory: int | None
     timeout: float
     progress: bool | Listener | None
@@ -318,14 +326,15 @@ class _Side:
         file = folder / "answer.parquet"
         answer = {**asked.answer, "file": str(file)}
         job, _ = _job.write(folder, asked.sql, tables, asked.settings, answer, owners=(self.party,))
-        address = self.coordinator or f"{_own_host(self.client)}:0"
+        address, relay = self.desk
+        address = address or f"{_own_host(self.client)}:0"
         if address.endswith(":0"):
             address = _with_free_port(address)
         topic = f"cenote-shard-{uuid.uuid4().hex[:8]}"
-        order = Order(str(job), str(self.config), address, self.memory, topic)
+        order = Order(str(job), str(self.config), address, self.memory, topic, relay is not None)
         total = asked.shards + 1
         with ExitStack() as stack, Bar("running", self.progress, "part") as bar:
-            coordinator = Coordinator(job, self.config, address, self.party)
+            coordinator = Coordinator(job, self.config, (address, relay), self.party)
             stack.callback(coordinator.end)
             crew = Crew(self.client, self.party, order, asked.shards, self.timeout)
             told, faulty_since = -1, None
@@ -401,7 +410,9 @@ def _ask_here(
         def ask(party: int) -> None:
             bar = progress if party == 0 else False
             home = folder / str(party)
-            side = _Side(clients[party], configs[party], party, home / "shards", None, None, memory, timeout, bar, stop)
+            side = _Side(
+                clients[party], configs[party], party, home / "shards", None, (None, None), memory, timeout, bar, stop
+            )
             try:
                 results[party] = with_advice(asked.sql, asked.tables, lambda _: side.ask(asked))
             except BaseException as error:
