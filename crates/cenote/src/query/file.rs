@@ -134,14 +134,7 @@ impl QueryJob {
         bundle.check(&[], &source)?;
         let spans: Vec<_> = file.tables.iter().map(Spanned::span).collect();
         let job = Self::checked(file, &settings, &source, &Instead::default())?;
-        let exchanges = match &job.in_shards {
-            None => job.query.exchanges(),
-            // A shard is measured once for all.
-            Some(InShards { cut, .. }) => {
-                let merge = cut.merge().exchanges();
-                cut.shard().exchanges().saturating_add(merge)
-            }
-        };
+        let exchanges = job.exchanges();
         if exchanges > MAX_EXCHANGES {
             return Err(source.fault_in_general(format!(
                 "planning the query would take {exchanges} exchanges, more than the limit of {MAX_EXCHANGES} for a proposed job; lower `max_rows` of \
@@ -244,6 +237,17 @@ impl QueryJob {
     /// The protocol and its settings.
     pub fn protocol(&self) -> &Protocol {
         &self.protocol
+    }
+
+    /// About how many exchanges of records are measured in planning: those of one shard stand for all.
+    pub(super) fn exchanges(&self) -> u64 {
+        match &self.in_shards {
+            None => self.query.exchanges(),
+            Some(InShards { cut, .. }) => {
+                let merge = cut.merge().exchanges();
+                cut.shard().exchanges().saturating_add(merge)
+            }
+        }
     }
 
     /// How it is cut, if it is.

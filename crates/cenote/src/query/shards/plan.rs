@@ -15,6 +15,9 @@ use crate::text::{Table, amount, grouped};
 /// Numbers of shards that are proposed.
 const PROPOSED: [u32; 6] = [4, 16, 64, 256, 1024, 4096];
 
+/// Most exchanges of records that are measured for a number that is proposed: a few seconds of planning. What takes more does not fit into the usual memory.
+const MOST_PROPOSED: u64 = 1 << 29;
+
 /// How a job is cut, and what that takes.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShardsPlan {
@@ -123,7 +126,11 @@ pub(in crate::query) fn proposed(path: &Path, instead: &Instead) -> Option<Strin
             shards: Some(shards),
             ..instead.clone()
         };
-        let sharded = Sharded::new(QueryJob::load_with(path, &instead).ok()?).ok()?;
+        let job = QueryJob::load_with(path, &instead).ok()?;
+        if job.exchanges() > MOST_PROPOSED {
+            return None;
+        }
+        let sharded = Sharded::new(job).ok()?;
         let parties = (0..sharded.job.protocol().parties()).map(PartyId);
         let bytes = parties.map(|party| sharded.memory_bytes(party));
         let most = bytes.collect::<Result<Vec<u64>>>().ok()?.into_iter().max()?;
