@@ -7,13 +7,16 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpStream};
 /// again.
 const MOST: usize = 64;
 
-/// A handle of each of them and where it comes from, by a number that grows.
+/// A handle of each of them and where it comes from, by a number that grows. One more than there is room for pushes out the oldest of those from where most come.
 #[derive(Default)]
-pub(crate) struct Crowd(BTreeMap<u64, (IpAddr, TcpStream)>);
+pub struct Crowd(BTreeMap<u64, (IpAddr, TcpStream)>);
 
 impl Crowd {
     /// Adds a connection.
-    pub(crate) fn enter(&mut self, number: u64, stream: &TcpStream) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// What the system says: there is no second handle of it.
+    pub fn enter(&mut self, number: u64, stream: &TcpStream) -> std::io::Result<()> {
         let from = stream.peer_addr().map(|address| address.ip());
         self.enter_from(number, from.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)), stream)
     }
@@ -41,12 +44,12 @@ impl Crowd {
     }
 
     /// Removes a connection; false if it was pushed out.
-    pub(crate) fn leave(&mut self, number: u64) -> bool {
+    pub fn leave(&mut self, number: u64) -> bool {
         self.0.remove(&number).is_some()
     }
 
     /// Ends all of them.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         for (_, stream) in std::mem::take(&mut self.0).into_values() {
             let _ = stream.shutdown(Shutdown::Both);
         }

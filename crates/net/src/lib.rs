@@ -79,7 +79,7 @@ pub use agree::agree;
 pub use budget::{Budget, Share};
 pub use channel::{Channel, Closer, Meter};
 pub use config::{Label, Listen, MeshConfig, PeerAddress, Transport};
-pub use crowd::network;
+pub use crowd::{Crowd, network};
 pub use error::{Error, Result};
 pub use frame::AbortReason;
 pub use framed::Framed;

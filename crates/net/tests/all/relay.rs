@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{brief, configs, connect_all, labels, listeners};
 use crate::meeting::talk;
-use cenote_net::{Error, Fingerprint, Identity, Listen, MeshConfig, Relay, Relayed, Result};
+use cenote_net::{Error, Fingerprint, Identity, Listen, MeshConfig, Relay, Relayed, Result, Ticket};
 
 use sha2::{Digest as _, Sha256};
 
@@ -104,15 +104,19 @@ fn who_is_not_expected_is_hung_up_on() {
     assert_eq!(relay.served(), 0);
 }
 
+/// Has somebody reached through a relay: gives their key's fingerprint, their ticket, and where connections to them go.
+fn inside(relay: &Relay, address: &str) -> (Fingerprint, Ticket, TcpListener, Relayed) {
+    let own = Identity::generate().unwrap().fingerprint();
+    let target = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let ticket = relay.expect(own).unwrap();
+    let relayed = Relayed::start(address.to_owned(), ticket, target.local_addr().unwrap()).unwrap();
+    (own, ticket, target, relayed)
+}
+
 #[test]
 fn what_is_forgotten_is_not_joined() {
     let (relay, address) = relay();
-    let (own, target) = (
-        Identity::generate().unwrap().fingerprint(),
-        TcpListener::bind(("127.0.0.1", 0)).unwrap(),
-    );
-    let ticket = relay.expect(own).unwrap();
-    let _relayed = Relayed::start(address.clone(), ticket, target.local_addr().unwrap()).unwrap();
+    let (own, ticket, _target, _relayed) = inside(&relay, &address);
     relay.forget(own);
     let (answer, took) = say(&address, &from_outside(own));
     assert!(answer.is_empty() && took < LONG, "{took:?}");
@@ -134,12 +138,7 @@ fn from_outside(fingerprint: Fingerprint) -> Vec<u8> {
 #[test]
 fn what_is_half_open_ends() {
     let (relay, address) = relay();
-    let (own, target) = (
-        Identity::generate().unwrap().fingerprint(),
-        TcpListener::bind(("127.0.0.1", 0)).unwrap(),
-    );
-    let ticket = relay.expect(own).unwrap();
-    let _relayed = Relayed::start(address.clone(), ticket, target.local_addr().unwrap()).unwrap();
+    let (own, _, target, _relayed) = inside(&relay, &address);
     let mut outside = TcpStream::connect(&address).unwrap();
     outside.write_all(&from_outside(own)).unwrap();
     outside.write_all(b"hello").unwrap();

@@ -82,6 +82,24 @@ fn messages_arrive_in_order_and_are_bounded() {
 }
 
 #[test]
+fn who_waits_no_longer_does_not_join() {
+    let parties = trunks(2, &TrunkLimits::default());
+    let names = labels(&["main"]);
+    let options = brief(60_000);
+    let patience = options.patience.clone();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(200));
+            patience.end();
+        });
+        let outcome = parties[0].trunks.join("session", 2, &names, options, PATIENCE);
+        assert!(matches!(outcome, Err(Error::Timeout { .. })), "{outcome:?}");
+    });
+    assert!(start.elapsed() < PATIENCE / 2);
+}
+
+#[test]
 fn who_does_not_join_is_named() {
     let parties = trunks(3, &TrunkLimits::default());
     let names = labels(&["main"]);

@@ -18,14 +18,7 @@ fn a_query_with_a_cheater_gives_no_answer_and_is_held_against_it() {
     // "evaluate AND layer" of protocol three.
     let tries = spoil(&world, 0x30a, How::Flips(0));
     let id = queries::submit(&world, text.clone(), "cheated");
-    for party in 0..3 {
-        until("it is over", || world.is_over(party, id));
-        assert!(matches!(world.job(party, id).state, State::Failed(_)));
-        world
-            .node(party)
-            .fetch(id, "key", person())
-            .expect_err("no answer");
-    }
+    queries::fails_without_answer(&world, id);
     wait_idle(&world);
     assert_eq!(tries.count(), 1);
     let catcher = (0..2)

@@ -60,8 +60,18 @@ fn refused(result: cenote_service::Result<Job>) -> String {
     result.map(drop).expect_err("refused").to_string()
 }
 
+/// Waits until a job has failed at all parties, and sees that none has an answer.
+pub(super) fn fails_without_answer(world: &World, id: JobId) {
+    for party in 0..world.nodes.len() as u8 {
+        until("it is over", || world.is_over(party, id));
+        failure(world, party, id);
+        let answer = world.node(party).fetch(id, "key", person());
+        answer.expect_err("no answer");
+    }
+}
+
 /// Why a job failed at a party.
-fn failure(world: &World, party: u8, id: JobId) -> (FailKind, String) {
+pub(super) fn failure(world: &World, party: u8, id: JobId) -> (FailKind, String) {
     match world.job(party, id).state {
         State::Failed(failure) => (failure.kind, failure.reason),
         state => panic!("it has not failed: {state:?}"),

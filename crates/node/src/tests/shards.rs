@@ -4,7 +4,7 @@ use cenote_service::job::{FailKind, JobId, State, StateName};
 use cenote_service::live::{AlarmKind, Happened, Live, RunningShards};
 use serde_json::json;
 
-use super::queries::{answer, declined_by, submit};
+use super::queries::{answer, declined_by, fails_without_answer, failure, submit};
 use super::trunks::over_sockets;
 use super::unsettled::{How, VERIFYING, spoil, spoil_in, wait_idle};
 use super::world::{ALL, World, person, until};
@@ -46,14 +46,6 @@ fn expected(rows: u64) -> serde_json::Value {
         (count + 1, sum + (row * 2 + 1) + (row + 1))
     });
     json!([[format!("{count}"), format!("{sum}")]])
-}
-
-/// Why a job failed at a party.
-fn failed(world: &World, party: u8, id: JobId) -> (FailKind, String) {
-    match world.job(party, id).state {
-        State::Failed(failure) => (failure.kind, failure.reason),
-        state => panic!("it has not failed: {state:?}"),
-    }
 }
 
 /// What shards have left on the disk of a party.
@@ -113,14 +105,7 @@ fn who_cheats_in_a_shard_ends_the_job_and_is_named() {
     // "evaluate AND layer" of protocol three.
     let tries = spoil(&world, 0x30a, How::Flips(0));
     let id = submit(&world, text(3, 3, rows), "cheated");
-    for party in 0..3 {
-        until("it is over", || world.is_over(party, id));
-        assert!(matches!(world.job(party, id).state, State::Failed(_)));
-        world
-            .node(party)
-            .fetch(id, "key", person())
-            .expect_err("no answer");
-    }
+    fails_without_answer(&world, id);
     wait_idle(&world);
     // One session was spoilt: a failed check ends the job, and is not tried again.
     assert_eq!(tries.count(), 1);
@@ -181,7 +166,7 @@ fn a_lost_party_ends_a_job_in_shards_and_leaves_nothing() {
     world.kill(2);
     for party in 0..2 {
         until("it is over", || world.is_over(party, id));
-        let (kind, reason) = failed(&world, party, id);
+        let (kind, reason) = failure(&world, party, id);
         assert!(
             matches!(kind, FailKind::PeerLost | FailKind::Peer | FailKind::Timeout),
             "{kind:?}: {reason}"
@@ -192,7 +177,7 @@ fn a_lost_party_ends_a_job_in_shards_and_leaves_nothing() {
     world.start(2);
     world.wait_ready();
     assert_eq!(left(&world, 2), 0);
-    let (kind, reason) = failed(&world, 2, id);
+    let (kind, reason) = failure(&world, 2, id);
     assert!(
         matches!(kind, FailKind::Restarted | FailKind::PeerLost | FailKind::Peer),
         "{kind:?}: {reason}"

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cenote_net::{Channel, ChannelOptions, Fingerprint, Identity, PartyId, Relay, accept_own};
+use cenote_net::{Channel, ChannelOptions, Crowd, Fingerprint, Identity, PartyId, Relay, accept_own};
 use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
 use super::attempt::{THROUGH_RELAY, Work};
@@ -17,9 +17,6 @@ use crate::{Error, Result};
 
 /// How long a new connection may take to show the party's key.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-
-/// Most connections at a time that have not shown the party's key. A worker that is turned away tries again.
-const MOST_STRANGERS: usize = 64;
 
 /// Most workers of a party at a time.
 pub const MOST_WORKERS: usize = 4096;
@@ -286,7 +283,7 @@ impl Remote {
             identity,
             options: ChannelOptions::with_timeout(work.meeting.timeout),
             stopped: Arc::clone(&stopped),
-            strangers: AtomicUsize::new(0),
+            crowd: Mutex::default(),
         };
         std::thread::Builder::new()
             .name("workers".into())
@@ -333,13 +330,17 @@ struct Accept {
     options: ChannelOptions,
     stopped: Arc<AtomicBool>,
     /// Connections that have not shown the party's key yet.
-    strangers: AtomicUsize,
+    crowd: Mutex<Crowd>,
 }
 
 impl Accept {
+    fn crowd(&self) -> MutexGuard<'_, Crowd> {
+        self.crowd.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn run(self, listener: &TcpListener) {
         let all = Arc::new(self);
-        for stream in listener.incoming() {
+        for (number, stream) in (0..).zip(listener.incoming()) {
             if all.stopped.load(Ordering::Acquire) {
                 return;
             }
@@ -348,14 +349,13 @@ impl Accept {
                 std::thread::sleep(Duration::from_millis(100));
                 continue;
             };
-            if all.strangers.fetch_add(1, Ordering::AcqRel) >= MOST_STRANGERS {
-                all.strangers.fetch_sub(1, Ordering::AcqRel);
+            if all.crowd().enter(number, &stream).is_err() {
                 continue;
             }
             let own = Arc::clone(&all);
             let serve = move || {
                 let channel = accept_own(own.me, &own.identity, stream, &own.options, HANDSHAKE);
-                own.strangers.fetch_sub(1, Ordering::AcqRel);
+                own.crowd().leave(number);
                 let served = match channel {
                     Ok(mut channel) => own.desk.serve(&mut *channel),
                     Err(error) => Err(error.into()),
@@ -365,7 +365,7 @@ impl Accept {
                 }
             };
             if let Err(error) = std::thread::Builder::new().name("worker".into()).spawn(serve) {
-                all.strangers.fetch_sub(1, Ordering::AcqRel);
+                all.crowd().leave(number);
                 tracing::warn!(%error, "no thread for a worker");
             }
         }

@@ -263,26 +263,25 @@ impl Sharded {
 
     /// The same without what the process takes anyway.
     pub(super) fn session_bytes(&self, party: PartyId) -> Result<u64> {
-        let [shard, merge] = [Part::Shard, Part::Merge].map(|part| {
-            let session = self.planned(part)?.session_bytes(party);
-            // What the allocator keeps of a session, the next one does not always find.
-            Ok::<_, Error>(session.saturating_add(session / KEPT))
-        });
+        let [shard, merge] = [Part::Shard, Part::Merge].map(|part| self.part_bytes(part, party));
         let checked = self.job.query().bytes_of_checks(party);
         let own = self.cut().bytes(party).saturating_add(checked);
         Ok(own.saturating_add(shard?.max(merge?)))
     }
 
+    /// The most bytes that a session of a part takes.
+    fn part_bytes(&self, part: Part, party: PartyId) -> Result<u64> {
+        let session = self.planned(part)?.session_bytes(party);
+        // What the allocator keeps of a session, the next one does not always find.
+        Ok(session.saturating_add(session / KEPT))
+    }
+
     /// The most bytes that a process of `party` takes that computes shards as a coordinator hands them out: for one of them, and for the rows of it as they lie where the
     /// coordinator has placed them, encrypted and decrypted.
     pub(super) fn worker_bytes(&self, party: PartyId) -> Result<u64> {
-        let planned = self.planned(Part::Shard)?;
-        let kept = planned.session_bytes(party) / KEPT;
         let rows = 2 * self.cut().bytes_of_part(party);
-        Ok(planned
-            .memory_bytes(party)
-            .saturating_add(kept)
-            .saturating_add(rows))
+        let session = self.part_bytes(Part::Shard, party)?;
+        Ok(session.saturating_add(PROCESS_BYTES).saturating_add(rows))
     }
 
     /// Sees that a worker of `party` has the memory that it needs.
