@@ -2,6 +2,7 @@
 
 mod file;
 mod read;
+pub(crate) mod shards;
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use cenote_session::Parties;
 
 use crate::keeping::Keeping;
 use crate::program::check_size;
+use crate::shards::Counts;
 use crate::{Error, Program, Protocol, Result, data};
 use file::Secret;
 
@@ -47,6 +49,8 @@ pub struct Job {
     receivers: Vec<Parties>,
     output_files: Vec<Option<PathBuf>>,
     keeping: Keeping,
+    /// How it is cut, if it is.
+    counts: Option<Counts>,
 }
 
 impl Job {
@@ -152,6 +156,11 @@ impl Job {
     /// What the job takes of what earlier ones kept, and what it keeps. Its inputs come after those that parties give.
     pub fn keeping(&self) -> &Keeping {
         &self.keeping
+    }
+
+    /// Whether the job is cut into shards.
+    pub fn is_in_shards(&self) -> bool {
+        self.counts.is_some()
     }
 
     /// Sees that the job can be run outside of a service.

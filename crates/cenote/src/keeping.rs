@@ -118,7 +118,7 @@ impl Keeping {
     }
 
     /// Rows of a share of a value of `width` bits.
-    fn rows_of(&self, width: u32) -> usize {
+    pub(crate) fn rows_of(&self, width: u32) -> usize {
         match self.rows {
             Some(rows) => rows * width as usize,
             None => rows_in_parts(width),

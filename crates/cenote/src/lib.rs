@@ -69,6 +69,7 @@ mod report;
 pub mod runner;
 mod service_config;
 mod settings_file;
+pub mod shards;
 pub mod stock;
 pub mod stop;
 pub mod tables;

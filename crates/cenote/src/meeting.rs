@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cenote_net::{Budget, Identity, Listen, PartyId, Patience, PeerAddress};
-use cenote_session::{Connections, Link, Topology};
+use cenote_session::{Connections, Link, Topology, memory};
 
 use crate::stop::Session;
-use crate::{Error, PartyConfig, Result};
+use crate::{Error, PartyConfig, Protocol, Result};
 
 /// Reads an identity file.
 ///
@@ -26,6 +26,19 @@ pub fn load_identity(path: &Path) -> Result<Identity> {
             format!("{reason}; make an identity with `cenote identity new`"),
         )
     })
+}
+
+/// The identity of the party of `config`, whose file has the peers of a job by this protocol. From here on the limit of memory in that file holds.
+///
+/// # Errors
+/// [`Error::Config`] if the identity cannot be used, or the file has not these peers.
+pub(crate) fn entered(config: &PartyConfig, protocol: &Protocol) -> Result<Arc<Identity>> {
+    let identity = load_identity(&config.identity)?;
+    config.check_parties(protocol)?;
+    if let Some(bytes) = config.memory {
+        memory::set_limit(bytes);
+    }
+    Ok(Arc::new(identity))
 }
 
 /// Looks `address` up, `host:port`: the first that the system knows.

@@ -14,6 +14,8 @@ use cenote_net::PartyId;
 use cenote_session::memory;
 use serde::Serialize;
 
+pub use crate::job::shards::LanesPlan;
+use crate::job::shards::{Lanes, proposed};
 use crate::local::Setting;
 use crate::text::{Table, amount, grouped, s};
 use crate::{CircuitDescription, Job, Link, Program, Protocol, Result};
@@ -32,6 +34,8 @@ pub struct JobPlan {
     pub and_gates: u64,
     /// What joins the parties.
     pub link: Link,
+    /// How the job is cut, if it is.
+    pub shards: Option<LanesPlan>,
     /// Each protocol, that of the job first.
     pub protocols: Vec<ProtocolPlan>,
 }
@@ -85,40 +89,94 @@ pub fn plan(
     let others = Protocol::all().filter(|other| other.name() != job.protocol().name());
     let mut protocols = Vec::new();
     for (apart, protocol) in own.chain(rivals).chain(others.map(|other| (None, other))) {
-        let (mut planned, size) = ProtocolPlan::new(protocol, &program);
+        let (mut planned, sizes) = match job.cut_for(&protocol, lanes) {
+            None => ProtocolPlan::new(protocol, &Work::Whole(&program)),
+            Some(Ok(cut)) => ProtocolPlan::new(protocol, &Work::InShards(&cut)),
+            Some(Err(why)) => (ProtocolPlan::refused(protocol, why), Vec::new()),
+        };
         planned.apart = apart;
         let name = planned.name();
-        if let (Some(size), Some(estimate)) = (size, &mut planned.estimate) {
+        if let (false, Some(estimate)) = (sizes.is_empty(), &mut planned.estimate) {
             about(&format!("running samples with {name}"));
             let rates = Rates::known(&planned.protocol, &link, setting, &command)?;
-            estimate.bytes_sent = Some((size.traffic * rates.share_sent) as u64);
-            estimate.seconds = Some(rates.seconds_of(size, &link));
+            let all = |of: &dyn Fn(Size) -> f64| -> f64 {
+                let each = sizes.iter().map(|&(size, times)| times as f64 * of(size));
+                each.sum()
+            };
+            estimate.bytes_sent = Some((all(&|size| size.traffic) * rates.share_sent) as u64);
+            estimate.seconds = Some(all(&|size| rates.seconds_of(size, &link)));
         }
         protocols.push(planned);
+    }
+    let cut = Lanes::of(&job, lanes)?;
+    if let (None, Some(own)) = (&cut, protocols.first_mut())
+        && let (Some(why), Some(proposal)) = (&mut own.refused, proposed(&job, lanes))
+    {
+        *why = format!("{why}. {proposal}");
     }
     Ok(JobPlan {
         circuit: CircuitDescription::new(&program),
         lanes: program.lanes() as u64,
-        and_gates: program.and_gates(),
+        and_gates: cut.as_ref().map_or(program.and_gates(), Lanes::and_gates),
         link,
+        shards: cut.as_ref().map(Lanes::plan),
         protocols,
     })
 }
 
+/// What a protocol is to compute.
+enum Work<'a> {
+    Whole(&'a Program),
+    InShards(&'a Lanes),
+}
+
+impl Work<'_> {
+    /// The program of the job.
+    fn program(&self) -> &Program {
+        match self {
+            Work::Whole(program) => program,
+            Work::InShards(lanes) => lanes.program(),
+        }
+    }
+
+    /// The program of each session, how often it is run, and by which protocol.
+    fn sessions<'b>(&'b self, protocol: &'b Protocol) -> Vec<(&'b Program, u64, &'b Protocol)> {
+        match self {
+            Work::Whole(program) => vec![(program, 1, protocol)],
+            Work::InShards(lanes) => {
+                let sessions = lanes.sessions().into_iter();
+                sessions
+                    .map(|(program, times)| (program, times, lanes.safer()))
+                    .collect()
+            }
+        }
+    }
+}
+
 impl ProtocolPlan {
-    /// The plan, and what its time depends on unless the protocol cannot run the job.
-    fn new(protocol: Protocol, program: &Program) -> (Self, Option<Size>) {
+    /// Of a protocol that cannot run the job.
+    fn refused(protocol: Protocol, why: String) -> Self {
+        Self {
+            protocol,
+            apart: None,
+            refused: Some(why),
+            estimate: None,
+        }
+    }
+
+    /// The plan, and what the time of each session depends on, with how often it is held; nothing if the protocol cannot run the job.
+    fn new(protocol: Protocol, work: &Work<'_>) -> (Self, Vec<(Size, u64)>) {
         let mut plan = Self {
             protocol,
             apart: None,
             refused: None,
             estimate: None,
         };
-        match plan.try_estimate(program) {
-            Ok(size) => (plan, Some(size)),
+        match plan.try_estimate(work) {
+            Ok(sizes) => (plan, sizes),
             Err(why) => {
                 plan.refused = Some(why);
-                (plan, None)
+                (plan, Vec::new())
             }
         }
     }
@@ -131,8 +189,8 @@ impl ProtocolPlan {
     }
 
     /// Estimates what can be told without running anything.
-    fn try_estimate(&mut self, program: &Program) -> std::result::Result<Size, String> {
-        let parties = self.protocol.parties();
+    fn try_estimate(&mut self, work: &Work<'_>) -> std::result::Result<Vec<(Size, u64)>, String> {
+        let (parties, program) = (self.protocol.parties(), work.program());
         let receivers = program.receivers().iter().flat_map(|to| to.iter());
         let taking_part = program.owners().iter().copied().chain(receivers).max();
         if let Some(last) = taking_part.filter(|last| last.0 >= parties) {
@@ -140,24 +198,34 @@ impl ProtocolPlan {
                 "it has {parties} parties, and {last} takes part in the job"
             ));
         }
-        let demand = program.demand();
-        let prepared = self
-            .protocol
-            .prepare(&demand)
-            .map_err(|error| error.to_string())?;
-        let memory_bytes: Vec<u64> = (0..parties)
-            .map(|party| prepared.memory_bytes(program, PartyId(party)))
-            .collect();
+        let told = |error: crate::Error| error.to_string();
+        let (mut sizes, mut made, mut rounds) = (Vec::new(), None, 0);
+        let mut memory_bytes = vec![0; usize::from(parties)];
+        for (program, times, protocol) in work.sessions(&self.protocol) {
+            let demand = program.demand();
+            let prepared = protocol.prepare(&demand).map_err(told)?;
+            for (party, bytes) in (0..parties).map(PartyId).zip(&mut memory_bytes) {
+                *bytes = prepared.memory_bytes(program, party).max(*bytes);
+            }
+            rounds += times * protocol.rounds(&demand);
+            sizes.push((Size::new(protocol, &prepared, &demand), times));
+            made = made.or(prepared.made());
+        }
+        if let Work::InShards(lanes) = work {
+            for (party, bytes) in (0..parties).map(PartyId).zip(&mut memory_bytes) {
+                *bytes = lanes.memory_bytes(party).map_err(told)?;
+            }
+        }
         let most = memory_bytes.iter().copied().max().unwrap_or(0);
         self.estimate = Some(Estimate {
-            made: prepared.made(),
-            rounds: self.protocol.rounds(&demand),
+            made,
+            rounds,
             bytes_sent: None,
             memory_bytes,
             seconds: None,
         });
         memory::admit(most).map_err(|error| error.to_string())?;
-        Ok(Size::new(&self.protocol, &prepared, &demand))
+        Ok(sizes)
     }
 }
 
@@ -191,6 +259,7 @@ impl JobPlan {
                 &or_blank(estimate.seconds.map(|seconds| format!("{seconds:.2}"))),
             ]);
         }
+        let shards = self.shards.as_ref().map_or(String::new(), LanesPlan::table);
         let CircuitDescription {
             name,
             and_gates,
@@ -198,7 +267,7 @@ impl JobPlan {
             ..
         } = &self.circuit;
         format!(
-            "{name}, {} lane{}: {} AND gates ({} in a lane, {} one after another)\n{table}{made}{refused}\
+            "{name}, {} lane{}: {} AND gates ({} in a lane, {} one after another)\n{table}{made}{refused}{shards}\
              Of the busiest party. Times are estimates for all parties on this machine, with {}.\n",
             grouped(self.lanes),
             s(self.lanes),
@@ -225,21 +294,21 @@ mod tests {
 
     #[test]
     fn what_a_protocol_cannot_run_is_told() {
-        let (third, size) = ProtocolPlan::new(Lego::default().into(), &program(3));
+        let (third, size) = ProtocolPlan::new(Lego::default().into(), &Work::Whole(&program(3)));
         assert_eq!(
             third.refused.as_deref(),
             Some("it has 2 parties, and party 2 takes part in the job")
         );
-        assert!(third.estimate.is_none() && size.is_none());
+        assert!(third.estimate.is_none() && size.is_empty());
         for protocol in Protocol::all().filter(|protocol| protocol.name() != "example") {
-            let (plan, size) = ProtocolPlan::new(protocol, &program(2));
+            let (plan, size) = ProtocolPlan::new(protocol, &Work::Whole(&program(2)));
             assert_eq!(plan.refused, None);
-            assert!(size.is_some_and(|size| size.traffic > 0.0));
+            assert!(size[0].0.traffic > 0.0);
             let estimate = plan.estimate.unwrap();
             assert_eq!(estimate.memory_bytes.len(), usize::from(plan.protocol.parties()));
             assert!(estimate.memory_bytes.iter().all(|&bytes| bytes > 0));
         }
-        let (of_pool, _) = ProtocolPlan::new(Protocol::named("jimu").unwrap(), &program(2));
+        let (of_pool, _) = ProtocolPlan::new(Protocol::named("jimu").unwrap(), &Work::Whole(&program(2)));
         let made = of_pool
             .estimate
             .as_ref()
@@ -248,8 +317,8 @@ mod tests {
         let circuit = circuits::by_name("add64").unwrap();
         let owners = vec![PartyId(0), PartyId(1)];
         let huge = Program::new("test", circuit, owners, vec![Parties::all(2)], 1 << 30).unwrap();
-        let (plan, size) = ProtocolPlan::new(Three::default().into(), &huge);
-        assert_eq!(size, None);
+        let (plan, size) = ProtocolPlan::new(Three::default().into(), &Work::Whole(&huge));
+        assert!(size.is_empty());
         assert!(
             plan.refused
                 .is_some_and(|why| why.contains("of memory are needed"))

@@ -25,7 +25,6 @@
 //! # }
 //! ```
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote_net::PartyId;
@@ -40,7 +39,7 @@ use cenote_session::{AlsoAgree, ClearEngine, Connections, Costs, Terms, Warning,
 
 use serde::{Deserialize, Serialize};
 
-use crate::meeting::{load_identity, meet};
+use crate::meeting::{entered, meet};
 use crate::report::{PartyCosts, Seconds, no_agreement, told};
 use crate::{Error, PartyConfig, Prepared, Protocol, stop};
 
@@ -118,11 +117,7 @@ impl Run<'_> {
         config: &PartyConfig,
         program: impl FnOnce(&Session) -> Result<T>,
     ) -> crate::Result<(T, Ended)> {
-        let identity = Arc::new(load_identity(&config.identity)?);
-        config.check_parties(&self.protocol)?;
-        if let Some(bytes) = config.memory {
-            memory::set_limit(bytes);
-        }
+        let identity = entered(config, &self.protocol)?;
         let prepared = self.prepare()?;
         let bytes = prepared.session_bytes(&self.demand(), config.me);
         memory::admit(bytes).map_err(|error| Error::Usage(error.to_string()))?;

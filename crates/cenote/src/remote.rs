@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use cenote_net::Identity;
 
+use crate::job::shards::{self as in_shards, Lanes};
 pub use crate::meeting::load_identity;
-use crate::meeting::meet_with;
+use crate::meeting::{entered, meet_with};
 use crate::outputs::OutputFiles;
 use crate::runner::Outcome;
+use crate::shards::DeskAt;
 use crate::stock::{self, Store};
 use crate::stop::Session;
-use crate::{Job, Party, PartyConfig, Result, Transport};
+use crate::{Error, Job, Party, PartyConfig, Result, Transport};
 
 /// What has become of a job that the operator stopped.
 const JOB_STOPPED: &str = "the job has ended, its peers were told, and this party has written no output";
@@ -20,9 +22,15 @@ const JOB_STOPPED: &str = "the job has ended, its peers were told, and this part
 pub struct Ready<'a> {
     identity: Arc<Identity>,
     program: crate::Program,
-    prepared: crate::Prepared,
+    sessions: Sessions,
     inputs: Vec<Option<cenote_primitives::BitMatrix>>,
     files: OutputFiles<'a>,
+}
+
+/// In what sessions a job is computed.
+enum Sessions {
+    One(crate::Prepared),
+    InShards(Box<Lanes>),
 }
 
 impl<'a> Ready<'a> {
@@ -32,22 +40,27 @@ impl<'a> Ready<'a> {
     /// # Errors
     /// [`crate::Error::Config`] or [`crate::Error::Data`], naming the file and where one is to blame the line.
     pub fn check(config: &PartyConfig, job: &'a Job) -> Result<Self> {
-        let identity = load_identity(&config.identity)?;
+        let identity = entered(config, job.protocol())?;
         let lanes = job.stated_lanes()?;
         let program = job.program(lanes)?;
-        config.check_parties(job.protocol())?;
-        if let Some(bytes) = config.memory {
-            cenote_session::memory::set_limit(bytes);
-        }
-        let prepared = job.protocol().prepare(&program.demand())?;
-        prepared.admit(&program, [config.me])?;
+        let sessions = match Lanes::of(job, lanes)? {
+            Some(cut) => {
+                cut.admit([config.me])?;
+                Sessions::InShards(Box::new(cut))
+            }
+            None => {
+                let prepared = job.protocol().prepare(&program.demand())?;
+                prepared.admit(&program, [config.me])?;
+                Sessions::One(prepared)
+            }
+        };
         let inputs = job.read_inputs(config.me, lanes)?;
         job.warn_if_exposed();
         let files = OutputFiles::check(job, |to| to.contains(config.me))?;
         Ok(Ready {
-            identity: Arc::new(identity),
+            identity,
             program,
-            prepared,
+            sessions,
             inputs,
             files,
         })
@@ -70,7 +83,25 @@ impl<'a> Ready<'a> {
 /// # Errors
 /// Those of [`Ready::check`] and [`Party::run`].
 pub fn run_party(config: &PartyConfig, job: &Job, progress: &mut dyn FnMut(u64, u64)) -> Result<Outcome> {
-    run(config, job, None, progress)
+    run(config, job, (None, None), progress)
+}
+
+/// Runs `job`, which is cut into shards, as the party of `config`. Its shards are computed by workers that connect to `desk`, where they show this party's key
+/// ([`work_for`](crate::shards::work_for)).
+///
+/// # Errors
+/// As [`run_party`]; [`Error::Usage`] if the job is not cut, or nobody can listen there.
+pub fn coordinate_party(
+    config: &PartyConfig,
+    job: &Job,
+    desk: DeskAt<'_>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Outcome> {
+    if !job.is_in_shards() {
+        let what = "the job is not cut into shards, so there is nothing to hand out; give `shards = N` in the job file";
+        return Err(Error::Usage(what.into()));
+    }
+    run(config, job, (None, Some(desk)), progress)
 }
 
 /// Like [`run_party`], with what is in the party's stock (see [`crate::stock`]). All parties must do the same.
@@ -82,24 +113,35 @@ pub fn run_party_online(
     job: &Job,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
+    if job.is_in_shards() {
+        return Err(Error::Usage(
+            "a job in shards makes its material while it runs: leave --online out".into(),
+        ));
+    }
     job.protocol().item()?;
     let stock = stock::open(config)?;
-    run(config, job, Some(&stock), progress)
+    run(config, job, (Some(&stock), None), progress)
 }
 
 fn run(
     config: &PartyConfig,
     job: &Job,
-    stock: Option<&Store>,
+    (stock, desk): (Option<&Store>, Option<DeskAt<'_>>),
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
     let Ready {
         identity,
         program,
-        prepared,
+        sessions,
         inputs,
         files,
     } = Ready::check(config, job)?;
+    let prepared = match sessions {
+        Sessions::One(prepared) => prepared,
+        Sessions::InShards(lanes) => {
+            return in_shards::run_party(config, (*lanes, inputs), &files, desk, progress);
+        }
+    };
     files.put_aside()?;
     let party = Party {
         me: config.me,

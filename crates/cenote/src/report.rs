@@ -15,6 +15,25 @@ use crate::{Program, Protocol, Transport, data};
 /// What is told as the error of a session that made nothing that could be wrong: JSON has no infinity.
 pub const NO_ERROR_LOG2: f64 = -1024.0;
 
+/// How a session went that has ended.
+pub(crate) struct Held<T> {
+    /// What it came to; the error that there is no answer, which all parties know.
+    pub(crate) result: crate::Result<T>,
+    pub(crate) report: PartyReport,
+    pub(crate) is_agreed: bool,
+}
+
+impl<T> Held<T> {
+    /// The same, and `what` that it came to is.
+    pub(crate) fn map<U>(self, what: impl FnOnce(T) -> U) -> Held<U> {
+        Held {
+            result: self.result.map(what),
+            report: self.report,
+            is_agreed: self.is_agreed,
+        }
+    }
+}
+
 /// Seconds by phase, in order. In JSON an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Seconds(Vec<(String, f64)>);

@@ -204,35 +204,39 @@ impl Party<'_> {
 
     /// Everything public that must be the same at all parties, the most telling differences first.
     fn terms(&self, prepared: &Prepared, stored: bool) -> Terms {
-        let program = self.program;
-        let orders = |values: &[cenote_circuit::Value]| {
-            let name = |value: &cenote_circuit::Value| match value.order {
-                BitOrder::Lsb => "lsb".to_owned(),
-                BitOrder::Msb => "msb".to_owned(),
-            };
-            list(values.iter().map(name).collect())
-        };
-        let circuit = program.circuit();
-        let named = |(name, value): (&str, String)| (name.to_owned(), value);
         let mut terms = prepared.terms(stored);
-        let of_program = [
-            (
-                "input owners",
-                list(program.owners().iter().map(|owner| owner.0.to_string()).collect()),
-            ),
-            (
-                "output receivers",
-                list(program.receivers().iter().map(ToString::to_string).collect()),
-            ),
-            ("input orders", orders(circuit.inputs())),
-            ("output orders", orders(circuit.outputs())),
-            ("circuit", program.digest()),
-        ];
-        terms.extend(of_program.map(named));
+        terms.extend(compared(self.program));
         terms.extend(self.also_agree.terms());
-        terms.push(("lanes".into(), program.lanes().to_string()));
         terms
     }
+}
+
+/// What parties compare of a program, the most telling differences first.
+pub(crate) fn compared(program: &Program) -> Terms {
+    let orders = |values: &[cenote_circuit::Value]| {
+        let name = |value: &cenote_circuit::Value| match value.order {
+            BitOrder::Lsb => "lsb".to_owned(),
+            BitOrder::Msb => "msb".to_owned(),
+        };
+        list(values.iter().map(name).collect())
+    };
+    let circuit = program.circuit();
+    let named = |(name, value): (&str, String)| (name.to_owned(), value);
+    let terms = [
+        (
+            "input owners",
+            list(program.owners().iter().map(|owner| owner.0.to_string()).collect()),
+        ),
+        (
+            "output receivers",
+            list(program.receivers().iter().map(ToString::to_string).collect()),
+        ),
+        ("input orders", orders(circuit.inputs())),
+        ("output orders", orders(circuit.outputs())),
+        ("circuit", program.digest()),
+        ("lanes", program.lanes().to_string()),
+    ];
+    terms.map(named).to_vec()
 }
 
 /// Most bytes of a list that is compared as it is.

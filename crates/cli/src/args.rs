@@ -224,7 +224,7 @@ pub(crate) struct Party {
     /// Use stock (see `cenote stock`); all parties must do the same
     #[arg(long)]
     pub(crate) online: bool,
-    /// Let the shards of a query be computed by workers that connect to this address (see `cenote shard`), instead of here one after another
+    /// Let the shards of the job be computed by workers that connect to this address (see `cenote shard`), instead of here one after another
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "online")]
     pub(crate) coordinate: Option<String>,
     /// Let workers of other parties reach those of this party that have --relay through this address, at the host of this party
@@ -239,7 +239,7 @@ pub(crate) struct Shard {
     /// The party file; the folder `shards` that it names must be the same for all workers of the party, and for its coordinator
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-    /// The job file, with this party's tables
+    /// The job file; tables and inputs are not read
     pub(crate) job: PathBuf,
     /// Where `cenote party … --coordinate` hands out the shards
     #[arg(long, value_name = "HOST:PORT")]

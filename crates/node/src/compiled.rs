@@ -1,9 +1,11 @@
 //! A program that can be run: read, checked and measured.
 
 use std::io::{BufRead, Cursor};
+use std::sync::Arc;
 
 use cenote::keeping::Keeping;
 use cenote::query::{Proposed, QueryJob};
+use cenote::shards::Lanes;
 use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
 use cenote_service::live::Revealed;
@@ -29,6 +31,8 @@ pub(crate) enum Work {
         program: Box<Program>,
         /// The parameters for it.
         prepared: Prepared,
+        /// How it is cut, if it is.
+        lanes: Option<Arc<Lanes>>,
     },
     /// A query over tables.
     Query(Proposed),
@@ -104,13 +108,28 @@ impl Compiled {
             .collect();
         receivers.sort_unstable();
         receivers.dedup();
-        let size = Size {
-            ands: program.and_gates(),
-            bytes: prepared.traffic_bytes(&program.demand()) / 2,
+        let parties = (0..job.protocol().parties()).map(PartyId);
+        let cut = Lanes::of(&job, lanes).map_err(text)?;
+        let (ands, bytes, memory) = match &cut {
+            Some(cut) => {
+                let memory = parties.map(|party| cut.job_bytes(party));
+                let memory: cenote::Result<Vec<u64>> = memory.collect();
+                (
+                    cut.and_gates(),
+                    cut.traffic_bytes().map_err(text)?,
+                    memory.map_err(text)?,
+                )
+            }
+            None => (
+                program.and_gates(),
+                prepared.traffic_bytes(&program.demand()),
+                parties.map(|party| prepared.job_bytes(&program, party)).collect(),
+            ),
         };
-        let parties = 0..job.protocol().parties();
-        let memory = parties.map(|party| prepared.job_bytes(&program, PartyId(party)));
-        let memory = memory.collect();
+        let size = Size {
+            ands,
+            bytes: bytes / 2,
+        };
         Ok(Compiled {
             digest,
             bundle,
@@ -124,6 +143,7 @@ impl Compiled {
                 job: Box::new(job),
                 program: Box::new(program),
                 prepared,
+                lanes: cut.map(Arc::new),
             },
         })
     }
@@ -174,8 +194,10 @@ impl Compiled {
     /// The program of a circuit, which stock can serve.
     pub(crate) fn program(&self) -> Option<&Program> {
         match &self.work {
-            Work::Circuit { program, .. } => Some(program),
-            Work::Query(_) => None,
+            Work::Circuit {
+                program, lanes: None, ..
+            } => Some(program),
+            _ => None,
         }
     }
 
@@ -190,6 +212,7 @@ impl Compiled {
     /// How the parties are connected when a run begins.
     pub(crate) fn topology(&self) -> Topology {
         match &self.work {
+            Work::Circuit { lanes: Some(_), .. } => cenote::shards::topology(self.parties()),
             Work::Circuit { .. } => self.protocol().topology(),
             Work::Query(query) => query.topology(),
         }
@@ -328,7 +351,9 @@ impl Compiled {
     pub(crate) fn summary(&self) -> String {
         let (ands, protocol) = (self.size.ands, self.protocol().describe());
         match &self.work {
-            Work::Circuit { program, .. } => {
+            Work::Circuit {
+                program, lanes: cut, ..
+            } => {
                 let lanes = match program.lanes() {
                     1 => "once".to_owned(),
                     lanes => format!("{lanes} times side by side"),
@@ -345,6 +370,9 @@ impl Compiled {
                         " Its output {:?} is kept as {:?} for {} days, and nobody learns it.",
                         keep.output, keep.name, keep.days
                     );
+                }
+                if let Some(cut) = cut {
+                    text += &format!(" {}", cut.told());
                 }
                 text
             }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use cenote::keeping;
 use cenote::query;
 use cenote::runner::{AlsoAgree, Connections, Terms};
+use cenote::shards::{Join, Within};
 use cenote::{Output, Party, PartyId, PartyReport, Transport};
 use cenote_service::job::{FailKind, Job, JobId};
 use cenote_service::live::Happened;
 use cenote_session::Warning;
+use zeroize::Zeroizing;
 
 use crate::base::Base;
 use crate::compiled::{Compiled, Work};
@@ -124,6 +126,7 @@ impl Sessions {
             job: circuit,
             program,
             prepared,
+            lanes,
         } = &compiled.work
         else {
             return Err(Fault::new(FailKind::Internal, "it is no circuit"));
@@ -135,6 +138,23 @@ impl Sessions {
                 Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
             })?;
         let (me, kept) = (PartyId(self.settings.me), circuit.keeping());
+        if let Some(lanes) = lanes {
+            let also_agree = Arc::new(Agreed::new(job, compiled, running));
+            let within = self.within(job.proposal.id);
+            let mut progress = |far: &query::Far| self.progress(running, far);
+            let outcome = lanes.run(
+                (me, inputs),
+                also_agree,
+                within,
+                || Ok(connections),
+                &mut progress,
+            )?;
+            self.keep_report(job, running, &outcome.report);
+            return Ok(JobResult {
+                text: text_of(job, &outcome.report)?,
+                ..JobResult::default()
+            });
+        }
         let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
         inputs.extend(held);
@@ -166,25 +186,27 @@ impl Sessions {
         }
         self.keep_report(job, running, &outcome.report);
         let shares = kept.finish(me, fresh, outcome.outputs)?;
-        let outputs = outcome.report.outputs.iter();
-        let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
-        let text = match outputs.is_empty() {
-            true => None,
-            false => Some(learnt(job, Outputs { outputs })?),
-        };
+        let text = text_of(job, &outcome.report)?;
         Ok(JobResult { text, shares })
     }
 
-    /// Joins the parties in the shards of a job.
-    fn join(&self, job: JobId) -> query::Join {
+    /// How the parties of a job are joined, in its shards too.
+    fn within(&self, job: JobId) -> Within {
         let (peers, timeout) = (Arc::clone(&self.peers), self.settings.timeout);
-        Arc::new(move |topology, part, patience| {
+        let join: Join = Arc::new(move |topology, part, patience| {
             let wires = peers
                 .wires
                 .get()
                 .ok_or_else(|| cenote::Error::Usage("there are no connections to the peers".into()))?;
             wires.connections(topology, &format!("job {job}: {part}"), timeout, patience)
-        })
+        });
+        Within {
+            transport: Transport::Tls,
+            timeout,
+            phase_timeout: self.settings.phase_timeout,
+            join,
+            folder: self.settings.shards().join(job.to_string()),
+        }
     }
 
     fn compute_query(
@@ -205,11 +227,7 @@ impl Sessions {
         let run = query::Run {
             tables,
             also_agree: Arc::new(Agreed::new(job, compiled, running)),
-            transport: Transport::Tls,
-            timeout: self.settings.timeout,
-            phase_timeout: self.settings.phase_timeout,
-            join: self.join(job.proposal.id),
-            folder: self.settings.shards().join(job.proposal.id.to_string()),
+            within: self.within(job.proposal.id),
         };
         let mut progress = |far: &query::Far| self.progress(running, far);
         let ended = query.run(run, || Ok(connections), &mut progress)?;
@@ -222,5 +240,15 @@ impl Sessions {
             text,
             ..JobResult::default()
         })
+    }
+}
+
+/// The outputs of a circuit that this party has learnt, as text.
+fn text_of(job: &Job, report: &PartyReport) -> Result<Option<Zeroizing<Vec<u8>>>, Fault> {
+    let outputs = report.outputs.iter();
+    let outputs: Vec<&Output> = outputs.filter(|output| output.values.is_some()).collect();
+    match outputs.is_empty() {
+        true => Ok(None),
+        false => Ok(Some(learnt(job, Outputs { outputs })?)),
     }
 }

@@ -231,7 +231,7 @@ impl RunningJob {
     }
 
     /// Notes how far its shards are. Gives whether that is another than before.
-    fn are_shards_changed(&self, now: Option<&query::ShardsFar>) -> bool {
+    fn are_shards_changed(&self, now: Option<&cenote::shards::ShardsFar>) -> bool {
         let Some(far) = now else { return false };
         let now = RunningShards {
             shards: far.shards,

@@ -12,7 +12,7 @@
 use std::collections::BinaryHeap;
 
 use cenote::Link;
-use cenote::query::MOST_WORKERS;
+use cenote::shards::MOST_WORKERS;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
 use serde::Serialize;

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::Command;
 
 use cenote::local::Setting;
-use cenote::query::WORKER_PAUSE;
+use cenote::shards::WORKER_PAUSE;
 use cenote::{Error, Link, Result, Transport, demo};
 use serde::Serialize;
 

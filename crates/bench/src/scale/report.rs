@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use cenote::query::MOST_WORKERS;
+use cenote::shards::MOST_WORKERS;
 use cenote::text::{Table, bytes, grouped, megabytes, s};
 
 use super::{Row, ScaleReport};

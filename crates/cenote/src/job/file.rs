@@ -24,6 +24,8 @@ pub(super) struct JobFile {
     pub(super) protocol: Option<Spanned<String>>,
     pub(super) circuit: Spanned<String>,
     pub(super) lanes: Option<Spanned<u64>>,
+    pub(super) shards: Option<Spanned<u32>>,
+    pub(super) attempts: Option<Spanned<u32>>,
     #[serde(default, rename = "input")]
     pub(super) inputs: Vec<Spanned<InputEntry>>,
     #[serde(default, rename = "output")]

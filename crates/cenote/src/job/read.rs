@@ -14,6 +14,7 @@ use crate::files::same_file;
 use crate::keeping::{Keep, Keeping, Take};
 use crate::program::check_size;
 use crate::settings_file::{SettingsFile, StatedSetting};
+use crate::shards::Counts;
 use crate::{Error, Protocol, Result, circuits, text};
 
 /// Values that a job takes, and that it keeps, at most.
@@ -137,6 +138,7 @@ fn checked(
         }
     };
     check_counts(&file, &circuit, source)?;
+    let counts = Counts::read(file.shards.as_ref(), file.attempts.as_ref(), source)?;
     let (inputs, takes) = inputs(file.inputs, &mut circuit, parties, source)?;
     let Outputs {
         receivers,
@@ -145,6 +147,10 @@ fn checked(
     } = outputs(file.outputs, &mut circuit, parties, &inputs, source)?;
     let mut keeping = Keeping::nothing(receivers.len());
     if takes.iter().any(Option::is_some) || keeps.iter().any(Option::is_some) {
+        if let Some((_, span)) = counts {
+            let what = "a job that takes or keeps values is not cut into shards; leave `shards` out";
+            return Err(source.fault(span, what));
+        }
         let rows = kept_rows(named.as_ref(), parties);
         let general = |error: Error| source.fault_in_general(error.to_string());
         (circuit, keeping) = Keeping::new(&circuit, takes, keeps, rows, most_gates).map_err(general)?;
@@ -162,6 +168,7 @@ fn checked(
         receivers,
         output_files,
         keeping,
+        counts: counts.map(|(counts, _)| counts),
     };
     job.protocol = match named {
         Some(protocol) => protocol,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::parties::{Assigned, Task, combine, run, value};
 use super::seat::{Seat, Setting};
+use crate::job::shards::{Lanes, run_child};
 use crate::outputs::OutputFiles;
 use crate::{Job, Report, Result};
 
@@ -30,7 +31,10 @@ pub fn run_job(
     let lanes = job.infer_lanes()?;
     let protocol = job.protocol();
     let (program, parties) = (job.program(lanes)?, (0..protocol.parties()).map(PartyId));
-    protocol.prepare(&program.demand())?.admit(&program, parties)?;
+    match Lanes::of(&job, lanes)? {
+        Some(cut) => cut.admit(parties)?,
+        None => protocol.prepare(&program.demand())?.admit(&program, parties)?,
+    }
     job.warn_if_exposed();
     let files = OutputFiles::check(&job, |_| true)?;
     files.put_aside()?;
@@ -56,7 +60,10 @@ impl Assigned for JobPart {
     fn take_part(&self, seat: &Seat<'_>) -> Result<Value> {
         let job = Job::load(&self.path)?;
         let inputs = job.read_inputs(seat.me, self.lanes)?;
-        let outcome = seat.compute(job.protocol(), &job.program(self.lanes)?, &inputs, &())?;
+        let outcome = match Lanes::of(&job, self.lanes)? {
+            Some(cut) => run_child(seat, cut, inputs)?,
+            None => seat.compute(job.protocol(), &job.program(self.lanes)?, &inputs, &())?,
+        };
         value(&outcome.report)
     }
 }

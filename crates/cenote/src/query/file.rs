@@ -16,6 +16,7 @@ use super::shards::InShards;
 use crate::fields::{entitled, is_setting, protocol};
 use crate::files::same_file;
 use crate::settings_file::{SettingsFile, StatedSetting};
+use crate::shards::digest;
 use crate::{Bundle, Error, Protocol, Result};
 
 /// Most exchanges of records of a query that is proposed: about a second of planning, which is done before anybody has decided on it.
@@ -270,7 +271,7 @@ impl QueryJob {
     /// [`Error::Usage`] if it cannot be as safe as that must be.
     pub(super) fn protocol_of(&self, part: Part) -> Result<Protocol> {
         match (part, &self.in_shards) {
-            (Part::Shard | Part::Merge, Some(in_shards)) => in_shards.protocol(&self.protocol),
+            (Part::Shard | Part::Merge, Some(in_shards)) => in_shards.counts.protocol(&self.protocol),
             _ => Ok(self.protocol.clone()),
         }
     }
@@ -378,16 +379,6 @@ impl QueryJob {
     pub(crate) fn digest(&self) -> String {
         digest(&self.terms())
     }
-}
-
-/// A digest of terms, none of which can pass for a part of others.
-pub(super) fn digest(terms: &Terms) -> String {
-    let mut hasher = Sha256::new();
-    for part in terms.iter().flat_map(|(name, told)| [name, told]) {
-        hasher.update((part.len() as u64).to_le_bytes());
-        hasher.update(part);
-    }
-    hex::encode(hasher.finalize())
 }
 
 /// The protocol of a job that names none: the usual one for so many parties, unless only another has settings of these names.

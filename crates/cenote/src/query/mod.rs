@@ -9,7 +9,7 @@ mod policy;
 mod proposed;
 mod report;
 mod run;
-mod shards;
+pub(crate) mod shards;
 
 pub use cenote_query::{PlanStep, Proposal, Query, share};
 pub use cenote_tables::{Table, show};
@@ -22,9 +22,8 @@ pub use self::proposed::{Ended, Far, Proposed, Run};
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::QueryPart;
 pub use self::run::{check_party, coordinate_party, run_here, run_party};
-pub use self::shards::{
-    DeskAt, Join, MOST_WORKERS, Placement, ShardsFar, ShardsPlan, TableInShards, WORKER_PAUSE, work_for,
-};
+pub(crate) use self::shards::placed_in_shards;
+pub use self::shards::{ShardsPlan, TableInShards};
 
 use crate::Error;
 

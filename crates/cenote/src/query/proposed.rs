@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cenote_net::PartyId;
 use cenote_query::Declared;
@@ -14,10 +14,11 @@ use cenote_tables::Table;
 use super::file::QueryJob;
 use super::planned::Planned;
 use super::report::Answered;
-use super::run::{Held, Party, Takes};
-use super::shards::{Join, Joined, Sharded, ShardsFar};
-use crate::report::PartyReport;
-use crate::{Bundle, Error, Result, Transport};
+use super::run::{Party, Takes};
+use super::shards::{QueryInShards, Rows, Sharded};
+use crate::report::{Held, PartyReport};
+use crate::shards::{Joined, ShardsFar, Within};
+use crate::{Bundle, Error, Result};
 
 /// Bytes of a cell of an answer as text, and in the text that is sealed, besides what a value of text has.
 const CELL: u64 = 96;
@@ -39,16 +40,8 @@ pub struct Run {
     pub tables: Vec<Option<Table>>,
     /// What else the parties compare before they compute, in each session.
     pub also_agree: Arc<dyn AlsoAgree + Send + Sync>,
-    /// How the parties are joined, for the report.
-    pub transport: Transport,
-    /// How long a session waits for a silent peer.
-    pub timeout: Duration,
-    /// How long each phase of a session may take.
-    pub phase_timeout: Option<Duration>,
-    /// Joins the parties in the sessions of a job in shards.
-    pub join: Join,
-    /// A folder of its own, for what shards keep; it is made, and removed at the end.
-    pub folder: PathBuf,
+    /// How the parties are joined.
+    pub within: Within,
 }
 
 /// How far a run is.
@@ -223,12 +216,15 @@ impl Proposed {
     ) -> Result<Ended> {
         let held = match &self.takes {
             Takes::InShards(takes) => {
+                self.job.query().check(self.me, &run.tables)?;
+                let sharded = Sharded::with(Arc::clone(&self.job), takes.as_ref().clone());
                 let joined = Joined {
-                    sharded: Sharded::with(Arc::clone(&self.job), takes.as_ref().clone()),
+                    job: Box::new(QueryInShards::new(sharded, self.me, Rows::Own(run.tables))),
                     me: self.me,
-                    run,
+                    also_agree: run.also_agree,
+                    within: run.within,
                 };
-                joined.run(connect, progress)?
+                joined.run(connect, progress)?.answer()
             }
             Takes::Whole(tally) => {
                 let planned = Planned::with(Arc::clone(&self.job), tally.clone())?;
@@ -251,14 +247,14 @@ impl Proposed {
         run: Run,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(&Far),
-    ) -> Result<Held> {
+    ) -> Result<Held<Option<Table>>> {
         let given = self.job.query().prepare(self.me, &run.tables)?;
         drop(run.tables);
         let party = Party {
             me: self.me,
             start: Instant::now(),
-            phase_timeout: run.phase_timeout,
-            transport: run.transport,
+            phase_timeout: run.within.phase_timeout,
+            transport: run.within.transport,
             also_agree: &*run.also_agree,
         };
         party.run(planned, given, connect()?, &mut |done, total| {

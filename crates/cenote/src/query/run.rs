@@ -5,10 +5,10 @@ use std::process::Command;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use cenote_net::{Identity, PartyId};
+use cenote_net::PartyId;
 use cenote_program::{Session as ProgramSession, Tally};
 use cenote_query::{Error as QueryError, OwnInput, Query};
-use cenote_session::{AlsoAgree, Connections, memory};
+use cenote_session::{AlsoAgree, Connections};
 use cenote_tables::Table;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,14 +17,15 @@ use super::file::{Instead, QueryJob};
 use super::planned::Planned;
 use super::policy::Policy;
 use super::report::{Answered, QueryReport, Told};
-use super::shards::{self, DeskAt, Sharded};
+use super::shards::{self, Sharded};
 use crate::local::{Assigned, Seat, Setting, Task, combine, run, value};
-use crate::meeting::{load_identity, meet_with};
+use crate::meeting::{entered, meet_with};
 use crate::outputs::{check_writable, put_aside};
 use crate::programs::Conversation;
 use crate::report::{
-    CircuitDescription, Description, NO_ERROR_LOG2, PartyCosts, PartyReport, Report, Seconds,
+    CircuitDescription, Description, Held, NO_ERROR_LOG2, PartyCosts, PartyReport, Report, Seconds,
 };
+use crate::shards::{DeskAt, SessionOf};
 use crate::stop::Session;
 use crate::{Error, PartyConfig, Result, Transport};
 
@@ -158,16 +159,6 @@ pub(super) fn written(file: &Path, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// The identity of the party of `config`, whose file has the peers of `job`. From here on the limit of memory in that file holds.
-pub(super) fn entered(config: &PartyConfig, job: &QueryJob) -> Result<Arc<Identity>> {
-    let identity = load_identity(&config.identity)?;
-    config.check_parties(job.protocol())?;
-    if let Some(bytes) = config.memory {
-        memory::set_limit(bytes);
-    }
-    Ok(Arc::new(identity))
-}
-
 /// Does `work`, which comes to the answer of `job`, once nothing at the party of `config` is in the way: the file of the answer can be written, and its `policy` has
 /// counted the query. What `work` comes to is written.
 pub(super) fn answered(
@@ -205,7 +196,7 @@ pub(super) fn answered(
 /// # Errors
 /// As [`run_party`].
 pub fn check_party(config: &PartyConfig, job: QueryJob) -> Result<(cenote_net::Fingerprint, u64)> {
-    let fingerprint = entered(config, &job)?.fingerprint();
+    let fingerprint = entered(config, job.protocol())?.fingerprint();
     if job.in_shards().is_some() {
         return Ok((fingerprint, shards::check_party(config, job)?));
     }
@@ -230,7 +221,7 @@ pub fn run_party(
         return shards::run_party(config, job, None, progress);
     }
     let start = Instant::now();
-    let identity = entered(config, &job)?;
+    let identity = entered(config, job.protocol())?;
     let planned = Planned::new(job)?;
     planned.admit([config.me])?;
     let policy = allowed(config, &planned.job)?;
@@ -270,15 +261,7 @@ pub fn coordinate_party(
     shards::run_party(config, job, Some(desk), progress)
 }
 
-/// How the session of a query went that has ended.
-pub(super) struct Held<T = Option<Table>> {
-    /// What it came to: the answer, if this party learns it; the error that there is none, which all parties know.
-    pub(super) result: Result<T>,
-    pub(super) report: PartyReport,
-    pub(super) is_agreed: bool,
-}
-
-impl Held {
+impl Held<Option<Table>> {
     /// The answer, and what is told of it and of the session.
     pub(super) fn told(self, job: &QueryJob) -> Result<(Option<Table>, Told)> {
         let table = self.result?;
@@ -300,7 +283,18 @@ pub(super) struct Party<'a> {
     pub(super) also_agree: &'a (dyn AlsoAgree + Sync),
 }
 
-impl Party<'_> {
+impl<'a> Party<'a> {
+    /// That of a part of a job in shards.
+    pub(super) fn of(session: &SessionOf<'a>) -> Self {
+        Party {
+            me: session.me,
+            start: Instant::now(),
+            phase_timeout: session.phase_timeout,
+            transport: session.transport,
+            also_agree: session.also_agree,
+        }
+    }
+
     /// Computes the answer.
     pub(super) fn run(
         self,
@@ -308,7 +302,7 @@ impl Party<'_> {
         given: OwnInput,
         connections: Connections,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Held> {
+    ) -> Result<Held<Option<Table>>> {
         let run = |query: &Query, session: &ProgramSession| query.run(session, given);
         self.hold(planned, run, connections, progress)
     }

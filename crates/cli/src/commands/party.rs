@@ -1,8 +1,9 @@
 //! `cenote party`
 
 use cenote::query::QueryJob;
-use cenote::remote::{Ready, run_party, run_party_online};
-use cenote::{Error, Job, PartyConfig, Report, Result};
+use cenote::remote::{Ready, coordinate_party, run_party, run_party_online};
+use cenote::shards::DeskAt;
+use cenote::{Job, PartyConfig, Report, Result};
 use serde::Serialize;
 
 use super::query;
@@ -24,11 +25,6 @@ impl Command for Party {
         if QueryJob::is_at(&self.job) {
             return query::party(self);
         }
-        if self.coordinate.is_some() {
-            let what =
-                "--coordinate is for queries that are cut into shards, and this job is none; leave it out";
-            return Err(Error::Usage(what.into()));
-        }
         let mut config = PartyConfig::load(&self.config)?;
         let job = Job::load(&self.job)?;
         if self.check {
@@ -36,8 +32,12 @@ impl Command for Party {
         }
         let progress = Progress::start("running");
         config.on_wait = progress.on_wait();
-        let run = if self.online { run_party_online } else { run_party };
-        let outcome = run(&config, &job, &mut |done, total| progress.set(done, total))?;
+        let told = &mut |done, total| progress.set(done, total);
+        let outcome = match (self.desk(), self.online) {
+            (None, false) => run_party(&config, &job, told),
+            (None, true) => run_party_online(&config, &job, told),
+            (Some(desk), _) => coordinate_party(&config, &job, desk, told),
+        }?;
         drop(progress);
         let report = Report::of_one(outcome.report);
         show(&report, self.form)
@@ -57,6 +57,15 @@ impl Command for Party {
 
     fn log(&self) -> Log {
         Log::Warnings
+    }
+}
+
+impl Party {
+    /// Where its workers ask for shards, if they are processes of their own.
+    pub(super) fn desk(&self) -> Option<DeskAt<'_>> {
+        let workers = self.coordinate.as_deref()?;
+        let relay = self.relay.as_deref();
+        Some(DeskAt { workers, relay })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cenote::query::{
-    DeskAt, Instead, QueryJob, QueryPlan, QueryReport, check_party, coordinate_party, run_here, run_party,
+    Instead, QueryJob, QueryPlan, QueryReport, check_party, coordinate_party, run_here, run_party,
 };
 use cenote::{Error, PartyConfig, Result};
 use serde::Serialize;
@@ -92,12 +92,9 @@ pub(crate) fn party(options: &Party) -> Result<()> {
     let progress = Progress::start("running");
     config.on_wait = progress.on_wait();
     let told = &mut |done, total| progress.set(done, total);
-    let report = match &options.coordinate {
+    let report = match options.desk() {
         None => run_party(&config, job, told),
-        Some(workers) => {
-            let relay = options.relay.as_deref();
-            coordinate_party(&config, job, DeskAt { workers, relay }, told)
-        }
+        Some(desk) => coordinate_party(&config, job, desk, told),
     }?;
     drop(progress);
     show(&report, options.form)

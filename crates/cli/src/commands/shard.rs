@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use cenote::query::{Placement, QueryJob, work_for};
+use cenote::shards::{Placement, work_for};
 use cenote::text::tell;
 use cenote::{PartyConfig, Result};
 use cenote_console::{Command, Log};
@@ -12,14 +12,15 @@ use crate::args::Shard;
 impl Command for Shard {
     fn run(&self, _: u8) -> Result<()> {
         let config = PartyConfig::load(&self.config)?;
-        let job = QueryJob::load(&self.job)?;
         let placement = Placement {
             coordinator: self.coordinator.clone(),
             listen: self.listen,
             host: self.host.clone(),
             relayed: self.relay,
         };
-        work_for(&config, job, &placement, &mut |line| tell(format_args!("{line}")))
+        work_for(&config, &self.job, &placement, &mut |line| {
+            tell(format_args!("{line}"))
+        })
     }
 
     fn json(&self) -> bool {

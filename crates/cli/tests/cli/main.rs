@@ -15,6 +15,7 @@ mod files;
 mod full_disk;
 mod jobs;
 mod kept;
+mod lanes;
 mod lost_answers;
 mod memory;
 mod others;

@@ -196,20 +196,27 @@ fn settings(world: &World<3>, party: usize, written: usize, head: &str) {
 }
 
 /// Parties whose shards are computed by workers.
-struct Clusters {
-    world: World<3>,
-    desks: [String; 3],
-    job: PathBuf,
+pub(crate) struct Clusters {
+    pub(crate) world: World<3>,
+    pub(crate) desks: [String; 3],
+    pub(crate) job: PathBuf,
 }
 
 impl Clusters {
     fn new(head: &str) -> Self {
+        Self::of(|folder| {
+            tables(folder);
+            job(folder, "job.toml", head)
+        })
+    }
+
+    /// With the job that `job` writes.
+    pub(crate) fn of(job: impl FnOnce(&Path) -> PathBuf) -> Self {
         let world = World::three();
-        tables(world.folder.path());
         for party in 0..3 {
             settings(&world, party, party, &format!("shards = \"shards{party}\""));
         }
-        let job = job(world.folder.path(), "job.toml", head);
+        let job = job(world.folder.path());
         Clusters {
             world,
             desks: addresses(),
@@ -217,7 +224,7 @@ impl Clusters {
         }
     }
 
-    fn coordinator(&self, party: usize) -> Child {
+    pub(crate) fn coordinator(&self, party: usize) -> Child {
         let more = ["--coordinate", &self.desks[party], "--json"];
         self.world.start(party, &self.job, &more)
     }
@@ -240,7 +247,7 @@ impl Clusters {
         command
     }
 
-    fn worker(&self, party: usize) -> Child {
+    pub(crate) fn worker(&self, party: usize) -> Child {
         start(&mut self.worker_command(party, party))
     }
 }

@@ -99,6 +99,27 @@ fn two_parties_compute_shards_over_sockets() {
 }
 
 #[test]
+fn services_compute_shards_of_a_circuit() {
+    let world = World::new(3, ALL);
+    for (party, input) in [(0, "x"), (1, "y")] {
+        let values: String = (0..300)
+            .map(|lane| format!("{}\n", lane * (u64::from(party) + 1)))
+            .collect();
+        std::fs::write(world.path(party).join("data").join(input), values).expect("written");
+    }
+    let text = "shards = 5\nprotocol = \"three\"\ncircuit = \"lib:add16\"\nlanes = 300\n[[input]]\nparty = 0\n[[input]]\nparty = 1\n\
+                [[output]]\nto = [2]\n";
+    let id = submit(&world, text.into(), "lanes in shards");
+    world.wait_for(id, StateName::Done);
+    let sums: Vec<String> = (0..300).map(|lane| format!("0x{:04x}", lane * 3)).collect();
+    assert_eq!(world.learnt(2, id), sums);
+    (0..3).for_each(|party| assert_eq!(left(&world, party), 0));
+    let summary = world.node(1).explain(id).expect("known").summary;
+    assert!(summary.contains("cut into 5 shards of 64 lanes"), "{summary}");
+    world.verify();
+}
+
+#[test]
 fn who_cheats_in_a_shard_ends_the_job_and_is_named() {
     let (world, rows) = (World::new(3, ALL), 40);
     stock(&world, rows);

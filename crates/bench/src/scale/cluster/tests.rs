@@ -1,6 +1,6 @@
 //! What holds of every simulation.
 
-use cenote::query::WORKER_PAUSE;
+use cenote::shards::WORKER_PAUSE;
 
 use super::*;
 

@@ -1,50 +1,35 @@
-//! Jobs that are cut into shards: each shard is a session of its own, of some of the rows, and a last session merges what they have kept.
-//!
-//! The shards of a party on one machine run one after another, so that a job takes the memory of one of them. Parties that run a job so find each other as coordinators
-//! first ([`cenote_shards`]), and agree on what starts next.
+//! Queries that are cut into shards.
 
-mod attempt;
-mod crew;
-mod desk;
-mod joined;
-mod partial;
 mod plan;
-mod rows;
+pub(crate) mod rows;
 mod run;
-mod wire;
-mod worker;
 
 use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cenote_net::PartyId;
-use cenote_params::LogProb;
-use cenote_params::shards::of_attempt;
+use cenote_primitives::BitMatrix;
 use cenote_program::Tally;
 use cenote_program::kept::rows_in_parts;
-use cenote_protocol::Setting;
-use cenote_query::{Cut, Query};
+use cenote_query::{Cut, Parts, Query};
 use cenote_session::Terms;
+use cenote_tables::Values;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
-pub use self::attempt::Join;
-pub use self::desk::MOST_WORKERS;
-pub(super) use self::joined::Joined;
-pub use self::joined::ShardsFar;
 pub(super) use self::plan::proposed;
 pub use self::plan::{ShardsPlan, TableInShards};
-pub use self::run::{DeskAt, Placement, work_for};
+pub(super) use self::rows::Rows;
+pub(crate) use self::run::placed_in_shards;
 pub(super) use self::run::{check_party, run_child, run_party};
-pub use self::worker::WORKER_PAUSE;
-use super::file::{QueryJob, digest};
+use super::file::QueryJob;
 use super::planned::{PROCESS_BYTES, Part, Planned, fits, tally_of};
+use super::run::Party;
+use crate::report::Held;
 use crate::settings_file::SettingsFile;
-use crate::{Error, Protocol, Result};
-
-/// Most attempts at the parts of a job.
-const MOST_ATTEMPTS: u32 = cenote_shards::MOST_ATTEMPTS;
+use crate::shards::{Begun, Counts, Merged, SessionOf, ShardedJob};
+use crate::{Protocol, Result};
 
 /// Of what a session takes the allocator keeps as much again as this part, besides what it keeps of one session.
 const KEPT: u64 = 5;
@@ -53,8 +38,7 @@ const KEPT: u64 = 5;
 #[derive(Debug)]
 pub(super) struct InShards {
     pub(super) cut: Cut,
-    /// How often its parts may be tried, all together.
-    pub(super) attempts: u32,
+    pub(super) counts: Counts,
 }
 
 impl InShards {
@@ -65,43 +49,22 @@ impl InShards {
         protocol: &Protocol,
         source: &SettingsFile,
     ) -> Result<Option<Self>> {
-        let Some(shards) = shards else {
-            return match attempts {
-                None => Ok(None),
-                Some(attempts) => Err(source.fault(
-                    attempts.span(),
-                    "`attempts` is for jobs that are cut; give `shards` too, or leave it out",
-                )),
-            };
+        let Some((counts, span)) = Counts::read(shards.as_ref(), attempts.as_ref(), source)? else {
+            return Ok(None);
         };
-        let count = NonZero::new(*shards.get_ref()).ok_or_else(|| {
-            source.fault(
-                shards.span(),
-                "`shards` is 1 or more; leave it out for one session",
-            )
-        })?;
+        let at = shards.as_ref().map_or(span.clone(), Spanned::span);
+        let count = NonZero::new(counts.shards).unwrap_or(NonZero::<u32>::MIN);
         let cut = query
             .cut(count, protocol.security())
             .map_err(|error| match error {
-                cenote_query::Error::Declared(what) => source.fault(shards.span(), what),
+                cenote_query::Error::Declared(what) => source.fault(at, what),
                 other => other.into(),
             })?;
-        let least = count.get() + 1;
-        let (tries, span) = match attempts {
-            None => (2 * count.get(), shards.span()),
-            Some(attempts) => (*attempts.get_ref(), attempts.span()),
-        };
-        if !(least..=MOST_ATTEMPTS).contains(&tries) {
-            let what = format!(
-                "`attempts` is {least} to {MOST_ATTEMPTS} for {count} shards and their merge; what is tried again counts each time"
-            );
-            return Err(source.fault(span, what));
-        }
-        let in_shards = InShards { cut, attempts: tries };
-        in_shards
-            .check(protocol)
+        let kept = cut.kept();
+        counts
+            .check_keeping(protocol, kept)
             .map_err(|what| source.fault(span, what))?;
-        Ok(Some(in_shards))
+        Ok(Some(InShards { cut, counts }))
     }
 
     /// How it is cut, in a sentence.
@@ -109,47 +72,9 @@ impl InShards {
         format!(
             "It is cut into {} shards, which may be tried {} times in all, the merge included: {}.",
             self.cut.shards(),
-            self.attempts,
+            self.counts.attempts,
             self.cut.told()
         )
-    }
-
-    /// Sees that what shards keep is as safe as the job is to be.
-    fn check(&self, protocol: &Protocol) -> std::result::Result<(), String> {
-        if protocol.kept_rows().is_some() {
-            return Ok(());
-        }
-        if protocol.parties() != 2 {
-            return Err(format!(
-                "shares of protocol \"{}\" end with their session, so its jobs cannot be cut; leave `shards` out",
-                protocol.name()
-            ));
-        }
-        let error = self.keeping_error();
-        match error.meets(protocol.security() + 1) {
-            true => Ok(()),
-            false => Err(format!(
-                "what the shards keep is safe up to 2^{:.1}, and the job asks for a security of {} bits; ask for less, or for fewer shards",
-                error.log2() + 1.0,
-                protocol.security()
-            )),
-        }
-    }
-
-    /// The chance that a party of two changes what it kept, in any attempt.
-    fn keeping_error(&self) -> LogProb {
-        let (width, rows) = self.cut.kept();
-        let kept = u64::from(self.cut.shards()) * rows as u64 * u64::from(self.attempts);
-        cenote_params::keeping::error(width.into(), kept)
-    }
-
-    /// The chance that a wrong answer passes, of sessions in each of which it is at most this, whatever attempts there were.
-    pub(super) fn error_log2(&self, protocol: &Protocol, session: f64) -> f64 {
-        let sessions = session + f64::from(self.attempts).log2();
-        match protocol.kept_rows() {
-            Some(_) => sessions,
-            None => (sessions.exp2() + self.keeping_error().log2().exp2()).log2(),
-        }
     }
 
     /// Rows and lanes of a party's share of what a shard keeps.
@@ -160,27 +85,6 @@ impl InShards {
             None => rows_in_parts(width),
         };
         (rows, lanes)
-    }
-
-    /// Bits of security of each session. What two parties keep has a share of its own.
-    pub(super) fn security(&self, of: &Protocol) -> u32 {
-        let keeping = u32::from(of.kept_rows().is_none());
-        of_attempt(of.security() + keeping, self.attempts.into())
-    }
-
-    /// The protocol of each session: each attempt is one more chance for a cheater, and all of them together must be as safe as the job is to be.
-    pub(super) fn protocol(&self, of: &Protocol) -> Result<Protocol> {
-        let mut protocol = of.clone();
-        let security = self.security(of);
-        let set = protocol.set("security", Setting::Number(security.into()));
-        set.map_err(|what| {
-            Error::Usage(format!(
-                "with {} attempts each session needs a security of {security} bits, for {} in all: {what}",
-                self.attempts,
-                of.security()
-            ))
-        })?;
-        Ok(protocol)
     }
 }
 
@@ -251,7 +155,7 @@ impl Sharded {
     pub(super) fn traffic_bytes(&self) -> Result<u64> {
         let [shard, merge] = [Part::Shard, Part::Merge].map(|part| {
             let planned = self.planned(part)?;
-            Ok::<_, Error>(planned.prepared.traffic_bytes(&planned.tally.demand()))
+            Ok::<_, crate::Error>(planned.prepared.traffic_bytes(&planned.tally.demand()))
         });
         Ok(shard?.saturating_mul(self.shards()).saturating_add(merge?))
     }
@@ -284,31 +188,10 @@ impl Sharded {
         Ok(session.saturating_add(PROCESS_BYTES).saturating_add(rows))
     }
 
-    /// Sees that a worker of `party` has the memory that it needs.
-    pub(super) fn admit_worker(&self, party: PartyId) -> Result<()> {
-        fits([self.worker_bytes(party)?], "")
-    }
-
     /// Sees that each of `parties`, and all of them together, have the memory that they need.
     pub(super) fn admit(&self, parties: impl IntoIterator<Item = PartyId>) -> Result<()> {
         let needed = parties.into_iter().map(|party| self.memory_bytes(party));
         fits(needed.collect::<Result<Vec<_>>>()?, "")
-    }
-
-    /// What a worker and its coordinator compare: all that parties do, and what follows from it.
-    fn digest(&self) -> String {
-        let counts = [
-            ("shards", self.cut().shards()),
-            ("attempts", self.in_shards().attempts),
-        ];
-        let counts = counts.map(|(name, count)| (name.to_owned(), count.to_string()));
-        digest(&self.terms().into_iter().chain(counts).collect())
-    }
-
-    /// What the coordinators compare and hold one another to.
-    fn coordinated(&self) -> Result<cenote_shards::Job> {
-        let (shards, attempts) = (self.cut().shards(), self.in_shards().attempts);
-        Ok(cenote_shards::Job::new(self.terms(), shards, attempts)?)
     }
 
     fn terms(&self) -> Terms {
@@ -326,5 +209,114 @@ impl Sharded {
             terms.push((name.into(), hex::encode(digest)));
         }
         terms
+    }
+}
+
+/// A query in shards, and what one party gives to it.
+pub(crate) struct QueryInShards {
+    sharded: Sharded,
+    me: PartyId,
+    rows: Rows,
+    /// In which shard each row of this party is, once a shard is computed here.
+    parts: Mutex<Option<Arc<Parts>>>,
+}
+
+impl QueryInShards {
+    pub(super) fn new(sharded: Sharded, me: PartyId, rows: Rows) -> Self {
+        QueryInShards {
+            sharded,
+            me,
+            rows,
+            parts: Mutex::default(),
+        }
+    }
+
+    fn parts(&self) -> MutexGuard<'_, Option<Arc<Parts>>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ShardedJob for QueryInShards {
+    fn protocol(&self) -> &Protocol {
+        self.sharded.job.protocol()
+    }
+
+    fn counts(&self) -> Counts {
+        self.sharded.in_shards().counts
+    }
+
+    fn terms(&self) -> Terms {
+        self.sharded.terms()
+    }
+
+    fn name(&self) -> &str {
+        "query"
+    }
+
+    fn and_gates(&self) -> (u64, u64) {
+        let Tallies { shard, merge } = &self.sharded.tallies;
+        (shard.and_gates, merge.and_gates)
+    }
+
+    fn shape(&self) -> (usize, usize) {
+        self.sharded.in_shards().shape(self.protocol())
+    }
+
+    fn error_log2(&self, session: f64) -> f64 {
+        let kept = self.sharded.cut().kept();
+        self.counts().error_log2(self.protocol(), kept, session)
+    }
+
+    fn memory_bytes(&self, party: PartyId) -> Result<u64> {
+        self.sharded.memory_bytes(party)
+    }
+
+    fn admit_worker(&self, party: PartyId) -> Result<()> {
+        fits([self.sharded.worker_bytes(party)?], "")
+    }
+
+    fn commit(&self, hash: &mut Sha256) -> Result<()> {
+        for (at, table) in self.own_tables()?.iter().enumerate() {
+            let Some(table) = table else { continue };
+            hash.update((at as u64).to_le_bytes());
+            hash.update((table.rows as u64).to_le_bytes());
+            for column in &table.columns {
+                match &column.values {
+                    Values::Numbers(numbers) => {
+                        (0..numbers.len()).for_each(|row| hash.update(numbers.get(row).to_le_bytes()));
+                    }
+                    Values::Text(_, text) => hash.update(text),
+                }
+                (0..table.rows).for_each(|row| hash.update([column.is_null(row).into()]));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&self) {
+        *self.parts() = None;
+    }
+
+    fn place(&self, begun: &Begun<'_>, done: &[u32], is_over: &dyn Fn() -> bool) -> Result<()> {
+        self.place_rows(begun, done, is_over)
+    }
+
+    fn shard(&self, begun: &Begun<'_>, shard: u32, session: SessionOf<'_>) -> Result<Held<BitMatrix>> {
+        let own = self.tables_of(begun, shard)?;
+        let planned = self.sharded.planned(Part::Shard)?;
+        let given = planned.query().prepare_unchecked(self.me, &own)?;
+        drop(own);
+        let connections = (session.connect)(&planned.prepared.topology(), planned.budget())?;
+        let keep = |query: &Query, session: &cenote_program::Session| query.keep(session, given);
+        Party::of(&session).hold(planned, keep, connections, session.progress)
+    }
+
+    fn merge(&self, kept: Vec<BitMatrix>, session: SessionOf<'_>) -> Result<Held<Merged>> {
+        let planned = self.sharded.planned(Part::Merge)?;
+        let given = planned.query().prepare_unchecked(self.me, self.own_tables()?)?;
+        let given = given.with_kept(kept);
+        let connections = (session.connect)(&planned.prepared.topology(), planned.budget())?;
+        let held = Party::of(&session).run(planned, given, connections, session.progress)?;
+        Ok(held.map(Merged::Answer))
     }
 }

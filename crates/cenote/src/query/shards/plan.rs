@@ -55,7 +55,7 @@ pub struct TableInShards {
 impl ShardsPlan {
     pub(in crate::query) fn new(sharded: &Sharded) -> Self {
         let in_shards = sharded.in_shards();
-        let InShards { cut, attempts } = in_shards;
+        let InShards { cut, counts } = in_shards;
         let tables = cut.asked();
         let tables = tables.map(|(declared, placed)| TableInShards {
             table: declared.name.clone(),
@@ -69,8 +69,8 @@ impl ShardsPlan {
         });
         ShardsPlan {
             shards: cut.shards(),
-            attempts: *attempts,
-            security: in_shards.security(sharded.job.protocol()),
+            attempts: counts.attempts,
+            security: counts.security(sharded.job.protocol()),
             tables: tables.collect(),
             kept_rows: cut.kept().1 as u64,
             shard_and_gates: sharded.tallies.shard.and_gates,

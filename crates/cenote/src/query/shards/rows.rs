@@ -1,26 +1,23 @@
 //! The rows of a shard: whoever has the tables of a party places them, for itself or for workers elsewhere.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use cenote_query::{HashKey, Parts, Placing};
-use cenote_shards::{Event, JobName};
-use cenote_tables::Table;
+use cenote_tables::{Field, Table};
 
-use super::attempt::Work;
-use super::crew::{Tell, may_go_better};
+use super::QueryInShards;
+use crate::shards::Begun;
 use crate::{Error, Result};
 
 /// Where the rows of shards come from.
-pub(super) enum Rows {
+pub(in crate::query) enum Rows {
     /// Of all tables of the party, which this process has.
     Own(Vec<Option<Table>>),
     /// They were placed by its coordinator.
     Placed,
 }
 
-impl Work {
+impl QueryInShards {
     /// All tables of this party.
     pub(super) fn own_tables(&self) -> Result<&[Option<Table>]> {
         match &self.rows {
@@ -33,22 +30,22 @@ impl Work {
     }
 
     /// The tables of a shard. The first that is computed here places the rows of all, unless the coordinator has done it.
-    pub(super) fn tables_of(&self, shard: u32) -> Result<Vec<Option<Table>>> {
-        let (cut, (job, coin)) = (self.sharded.cut(), self.begun()?);
+    pub(super) fn tables_of(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
+        let cut = self.sharded.cut();
         if shard >= cut.shards() {
             let what = format!("there are {} shards, and none is {shard}", cut.shards());
             return Err(Error::local("starting a shard", std::io::Error::other(what)));
         }
         let Rows::Own(tables) = &self.rows else {
-            return self.placed(&job, shard);
+            return self.placed(begun, shard);
         };
-        let known = self.state().parts.clone();
+        let known = self.parts().clone();
         let parts = match known {
             Some(parts) => parts,
             None => {
-                let parts = Arc::new(cut.parts(&HashKey::new(coin), tables)?);
+                let parts = Arc::new(cut.parts(&HashKey::new(begun.coin), tables)?);
                 self.rehearse(&parts, tables)?;
-                self.state().parts = Some(Arc::clone(&parts));
+                *self.parts() = Some(Arc::clone(&parts));
                 parts
             }
         };
@@ -68,7 +65,7 @@ impl Work {
     }
 
     /// The rows of a shard that the coordinator has placed.
-    fn placed(&self, job: &JobName, shard: u32) -> Result<Vec<Option<Table>>> {
+    fn placed(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
         let cut = self.sharded.cut();
         let tables = cut.shard().schema().tables.iter().zip(cut.tables()).enumerate();
         tables
@@ -78,31 +75,34 @@ impl Work {
                 }
                 let shard = (placed.placing != Placing::Whole).then_some(shard);
                 let form = (&*table.fields, table.max_rows);
-                Ok(Some(self.partials.read_rows(job, (at, shard), form)?))
+                Ok(Some(read(begun, (at, shard), form)?))
             })
             .collect()
     }
 
-    /// Places the rows of this party where its workers find them, until `is_over` says that nobody needs them any more. Shards that are done need none.
-    pub(super) fn place(&self, is_over: &dyn Fn() -> bool) -> Result<()> {
-        let (tables, (job, coin)) = (self.own_tables()?, self.begun()?);
+    /// Places the rows of this party where its workers find them, until `is_over`, but for shards that are `done`.
+    pub(super) fn place_rows(
+        &self,
+        begun: &Begun<'_>,
+        done: &[u32],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let tables = self.own_tables()?;
         let cut = self.sharded.cut();
-        let parts = cut.parts(&HashKey::new(coin), tables)?;
+        let parts = cut.parts(&HashKey::new(begun.coin), tables)?;
         self.rehearse(&parts, tables)?;
-        let done: Vec<u32> = self.state().kept.keys().copied().collect();
         let own = tables.iter().zip(cut.tables()).enumerate();
         for (at, (table, placed)) in own {
             let Some(table) = table else { continue };
             if placed.placing == Placing::Whole {
-                self.partials.write_rows(&job, (at, None), (table, placed.rows))?;
+                write(begun, (at, None), (table, placed.rows))?;
             }
             for shard in (0..cut.shards()).filter(|shard| !done.contains(shard)) {
                 if is_over() {
                     return Ok(());
                 }
                 if let Some(rows) = parts.of_table(at, table, shard) {
-                    self.partials
-                        .write_rows(&job, (at, Some(shard)), (&rows, placed.rows))?;
+                    write(begun, (at, Some(shard)), (&rows, placed.rows))?;
                 }
             }
         }
@@ -110,187 +110,138 @@ impl Work {
     }
 }
 
-/// Places the rows of a party for its workers, on a thread of its own, once they are needed.
-pub(super) struct Placer {
-    work: Arc<Work>,
-    /// Who hears that there are rows, or none.
-    tell: Tell,
-    are_placed: Arc<AtomicBool>,
-    is_over: Arc<AtomicBool>,
-    thread: Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Placer {
-    pub(super) fn new(work: Arc<Work>, tell: Tell) -> Self {
-        Placer {
-            work,
-            tell,
-            are_placed: Arc::default(),
-            is_over: Arc::default(),
-            thread: Mutex::default(),
-        }
-    }
-
-    /// Whether workers find their rows. If nobody has begun to place them, this does.
-    pub(super) fn are_placed(&self) -> bool {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
-            let (work, tell) = (Arc::clone(&self.work), Arc::clone(&self.tell));
-            let (are_placed, is_over) = (Arc::clone(&self.are_placed), Arc::clone(&self.is_over));
-            let place = move || match work.place(&|| is_over.load(Ordering::Acquire)) {
-                Ok(()) => {
-                    are_placed.store(true, Ordering::Release);
-                    tell(Event::Free);
-                }
-                Err(error) => failed(&work, &tell, error),
-            };
-            match std::thread::Builder::new().name("rows".into()).spawn(place) {
-                Ok(started) => *thread = Some(started),
-                Err(error) => {
-                    let error = Error::local("starting a thread for the rows of workers", error);
-                    failed(&self.work, &self.tell, error);
-                }
-            }
-        }
-        self.are_placed.load(Ordering::Acquire)
+/// The name of the rows that a shard has of the table in a place of the schema, or, without a shard, all have.
+fn name((at, shard): (usize, Option<u32>)) -> String {
+    match shard {
+        Some(shard) => format!("table-{at}-shard-{shard}"),
+        None => format!("table-{at}"),
     }
 }
 
-/// This party has no rows for its workers. If that may change, the job can go on later.
-fn failed(work: &Work, tell: &Tell, error: Error) {
-    let may_change = may_go_better(&error);
-    work.state().failure.get_or_insert(error);
-    tell(match may_change {
-        true => Event::Stop,
-        false => Event::Free,
-    });
+/// Writes rows, of which there may be so many. How many there are cannot be seen.
+fn write(begun: &Begun<'_>, of: (usize, Option<u32>), (rows, max_rows): (&Table, usize)) -> Result<()> {
+    begun
+        .partials
+        .write_given(&begun.job, &name(of), &rows.to_bytes(max_rows))
 }
 
-impl Drop for Placer {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Release);
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take() {
-            // It has told what became of it.
-            let _ = thread.join();
-        }
-    }
+/// Those rows, of a table of these fields, at most so many.
+///
+/// # Errors
+/// [`Error::Protocol`] if they are not there, were changed, or are another's.
+fn read(begun: &Begun<'_>, of: (usize, Option<u32>), (fields, max_rows): (&[Field], usize)) -> Result<Table> {
+    let most = Table::byte_count(fields, max_rows);
+    let bytes = begun.partials.read_given(&begun.job, &name(of), most)?;
+    let rows = Table::from_bytes(fields, max_rows, &bytes);
+    rows.ok_or_else(|| {
+        Error::local(
+            format!("reading the rows of table {} that were placed", of.0),
+            std::io::Error::other("they are of another table"),
+        )
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::query::shards::attempt::tests::{work, work_of};
+pub(crate) mod tests {
+    use std::path::Path;
 
-    impl Work {
-        fn tables_with(&self, coin: &[u8; 32], shard: u32) -> Vec<Option<Table>> {
-            self.begin(&job(1), coin);
-            self.tables_of(shard).unwrap()
-        }
+    use cenote_net::{Identity, PartyId};
+    use cenote_shards::JobName;
+
+    use super::*;
+    use crate::query::QueryJob;
+    use crate::query::shards::Sharded;
+    use crate::shards::tests::partials;
+    use crate::shards::{Partials, ShardedJob};
+
+    /// Party 0 of a query in two shards over its table.
+    pub(crate) fn query_of(folder: &Path, query: &str, rows: &str) -> QueryInShards {
+        let file = folder.join("job.toml");
+        let text = format!(
+            "shards = 2\nprotocol = \"three\"\nquery = \"{query}\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
+             party = 0\nfile = \"a.csv\"\ncolumns = {{ x = \"u8 not null\" }}\nmax_rows = 4\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        std::fs::write(folder.join("a.csv"), rows).unwrap();
+        let job = QueryJob::load(&file).unwrap();
+        let tables = job.tables(PartyId(0)).unwrap();
+        QueryInShards::new(Sharded::new(job).unwrap(), PartyId(0), Rows::Own(tables))
+    }
+
+    /// The same with a query that counts its rows.
+    pub(crate) fn query(folder: &Path) -> QueryInShards {
+        query_of(folder, "SELECT COUNT(*) FROM a", "x\n1\n2\n3\n")
+    }
+
+    /// The same with more rows than two shards have room for.
+    pub(crate) fn query_of_too_many(folder: &Path) -> QueryInShards {
+        let mut query = query(folder);
+        let Rows::Own(tables) = &mut query.rows else {
+            panic!("it has its tables");
+        };
+        *tables = vec![tables[0].as_ref().map(|table| table.gather(&[0, 1, 2, 0, 1, 2]))];
+        query
     }
 
     fn job(byte: u8) -> JobName {
         postcard::from_bytes(&[byte; 32]).unwrap()
     }
 
-    /// What a placer of `work` says once it is asked for rows.
-    fn told_of(work: Arc<Work>) -> Event {
-        let (sender, events) = std::sync::mpsc::channel();
-        let placer = Placer::new(work, Arc::new(move |event| drop(sender.send(event))));
-        assert!(!placer.are_placed());
-        let told = events.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
-        assert!(!placer.are_placed());
-        told
-    }
-
-    #[test]
-    fn a_party_whose_rows_find_no_room_says_so_when_it_is_to_compute_a_shard() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut work = work(folder.path());
-        work.begin(&job(1), &[1; 32]);
-        // Six rows, and each of two shards has room for two.
-        let Rows::Own(tables) = &mut work.rows else {
-            panic!("it has its tables");
-        };
-        *tables = vec![tables[0].as_ref().map(|table| table.gather(&[0, 1, 2, 0, 1, 2]))];
-        let work = Arc::new(work);
-        assert_eq!(told_of(Arc::clone(&work)), Event::Free);
-        let shard = cenote_shards::Attempt {
-            piece: cenote_shards::Piece::Shard(0),
-            number: 1,
-        };
-        let outcome = work.cannot(&shard);
-        assert!(
-            matches!(outcome, Some(cenote_shards::Outcome::Failed(_))),
-            "{outcome:?}"
-        );
-        let failure = work.state().failure.take().unwrap().to_string();
-        assert!(failure.contains("than the 2 that there is room for"), "{failure}");
-    }
-
-    #[test]
-    fn a_job_whose_rows_cannot_be_written_can_go_on_later() {
-        let folder = tempfile::tempdir().unwrap();
-        let work = work(folder.path());
-        work.begin(&job(1), &[1; 32]);
-        // A file is where the folder was.
-        std::fs::remove_dir(folder.path().join("kept")).unwrap();
-        std::fs::write(folder.path().join("kept"), "").unwrap();
-        let work = Arc::new(work);
-        assert_eq!(told_of(Arc::clone(&work)), Event::Stop);
-        let failure = work.state().failure.take().unwrap().to_string();
-        assert!(failure.contains("cannot be written"), "{failure}");
+    fn begun(partials: &Partials, byte: u8, coin: [u8; 32]) -> Begun<'_> {
+        let job = job(byte);
+        Begun { job, coin, partials }
     }
 
     /// Otherwise peers would see in which shard the row is that its owner cannot calculate with, and so what the hash of its key begins with.
     #[test]
     fn a_calculation_that_fails_in_one_shard_ends_the_first_that_is_computed() {
         let folder = tempfile::tempdir().unwrap();
-        let work = work_of(folder.path(), "SELECT SUM(6 / x) AS s FROM a", "x\n1\n2\n0\n3\n");
+        let query = query_of(folder.path(), "SELECT SUM(6 / x) AS s FROM a", "x\n1\n2\n0\n3\n");
+        let partials = partials(folder.path(), &Identity::generate().unwrap(), &query);
+        let begun = begun(&partials, 1, [1; 32]);
         for first in [0, 1] {
-            work.begin(&job(1), &[1; 32]);
-            let error = work.tables_of(first).unwrap_err().to_string();
+            query.begin();
+            let error = query.tables_of(&begun, first).unwrap_err().to_string();
             assert!(error.contains("divides by zero"), "{error}");
         }
-        let error = work.place(&|| false).unwrap_err().to_string();
+        let error = query.place(&begun, &[], &|| false).unwrap_err().to_string();
         assert!(error.contains("divides by zero"), "{error}");
     }
 
     #[test]
     fn a_shard_that_there_is_not_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let work = work(folder.path());
-        work.begin(&job(1), &[1; 32]);
-        let rows: usize = (0..2)
-            .map(|shard| work.tables_of(shard).unwrap()[0].as_ref().unwrap().rows)
-            .sum();
-        assert_eq!(rows, 3);
-        let error = work.tables_of(2).unwrap_err().to_string();
+        let query = query(folder.path());
+        let partials = partials(folder.path(), &Identity::generate().unwrap(), &query);
+        let begun = begun(&partials, 1, [1; 32]);
+        let rows = |shard| query.tables_of(&begun, shard).unwrap()[0].as_ref().unwrap().rows;
+        assert_eq!(rows(0) + rows(1), 3);
+        let error = query.tables_of(&begun, 2).unwrap_err().to_string();
         assert!(error.contains("none is 2"), "{error}");
     }
 
     #[test]
     fn a_worker_takes_the_rows_that_were_placed_for_its_job_and_no_others() {
         let folder = tempfile::tempdir().unwrap();
-        let coordinator = work(folder.path());
-        coordinator.begin(&job(1), &[1; 32]);
-        coordinator.place(&|| false).unwrap();
-        let worker = Work {
+        let coordinator = query(folder.path());
+        let own = partials(folder.path(), &Identity::generate().unwrap(), &coordinator);
+        let others = partials(folder.path(), &Identity::generate().unwrap(), &coordinator);
+        let first = begun(&own, 1, [1; 32]);
+        coordinator.place(&first, &[], &|| false).unwrap();
+        let worker = QueryInShards {
             rows: Rows::Placed,
-            ..work(folder.path())
+            ..query(folder.path())
         };
         // Of another key, as of another party.
-        worker.begin(&job(1), &[0; 32]);
-        let error = worker.tables_of(0).unwrap_err().to_string();
+        let error = worker
+            .tables_of(&begun(&others, 1, [0; 32]), 0)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("not what its name says"), "{error}");
-        let worker = Work {
-            partials: coordinator.partials,
-            ..worker
-        };
         for shard in [0, 1] {
             assert_eq!(
-                worker.tables_of(shard).unwrap(),
-                work(folder.path()).tables_with(&[1; 32], shard)
+                worker.tables_of(&begun(&own, 1, [0; 32]), shard).unwrap(),
+                query(folder.path()).tables_of(&first, shard).unwrap()
             );
         }
         // Another run of the same job has placed none, and those of this one are not taken in their place.
@@ -298,15 +249,14 @@ mod tests {
             let kept = folder.path().join("kept");
             kept.join(format!("{job}-table-0-shard-{shard}"))
         };
-        worker.begin(&job(2), &[1; 32]);
-        worker.tables_of(0).unwrap_err();
+        let second = begun(&own, 2, [0; 32]);
+        worker.tables_of(&second, 0).unwrap_err();
         std::fs::copy(placed(&job(1), 0), placed(&job(2), 0)).unwrap();
-        let error = worker.tables_of(0).unwrap_err().to_string();
+        let error = worker.tables_of(&second, 0).unwrap_err().to_string();
         assert!(error.contains("not what its name says"), "{error}");
         // Nor those of another shard.
-        worker.begin(&job(1), &[1; 32]);
         std::fs::copy(placed(&job(1), 0), placed(&job(1), 1)).unwrap();
-        let error = worker.tables_of(1).unwrap_err().to_string();
+        let error = worker.tables_of(&first, 1).unwrap_err().to_string();
         assert!(error.contains("not what its name says"), "{error}");
         assert!(worker.own_tables().is_err());
     }

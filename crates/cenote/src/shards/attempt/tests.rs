@@ -1,12 +1,16 @@
 //! Attempts: what is taken for what, and what is opened once.
 
-use std::time::Duration;
-
 use cenote_session::{Error as EngineError, handshake};
 
 use super::*;
-use crate::query::shards::crew::Threads;
-use crate::query::shards::partial::Keep;
+use crate::query::shards::rows::tests::query;
+use crate::shards::crew::Threads;
+use crate::shards::tests;
+
+/// A party of a job in two shards.
+fn work(folder: &tempfile::TempDir) -> Work {
+    tests::work(folder.path(), query(folder.path()))
+}
 
 /// Whether two parties that are told these attempts and sessions begin.
 fn begin(attempts: [(Attempt, &str); 2]) -> bool {
@@ -19,7 +23,7 @@ fn begin(attempts: [(Attempt, &str); 2]) -> bool {
     };
     let connections = Connections::in_memory(&topology, Duration::from_secs(20));
     let folder = tempfile::tempdir().unwrap();
-    let work = work(folder.path());
+    let work = work(&folder);
     let agree = &|(me, mut connections, (attempt, name)): (u8, Connections, (Attempt, &str))| {
         let agree = work.attempted(&attempt, name);
         handshake(PartyId(me), &mut connections, &agree.terms(), &agree)
@@ -60,50 +64,11 @@ fn a_shard_is_not_taken_for_another() {
     assert!(!begin([(shard(0, 1), "a"), (merge, "a")]));
 }
 
-/// A party of a job in two shards.
-pub(in crate::query::shards) fn work(folder: &Path) -> Work {
-    work_of(folder, "SELECT COUNT(*) FROM a", "x\n1\n2\n3\n")
-}
-
-/// The same of this query over this table.
-pub(in crate::query::shards) fn work_of(folder: &Path, query: &str, rows: &str) -> Work {
-    let file = folder.join("job.toml");
-    let text = format!(
-        "shards = 2\nprotocol = \"three\"\nquery = \"{query}\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
-         party = 0\nfile = \"a.csv\"\ncolumns = {{ x = \"u8 not null\" }}\nmax_rows = 4\n"
-    );
-    std::fs::write(&file, text).unwrap();
-    std::fs::write(folder.join("a.csv"), rows).unwrap();
-    let job = crate::query::QueryJob::load(&file).unwrap();
-    let tables = job.tables(PartyId(0)).unwrap();
-    let sharded = Sharded::new(job).unwrap();
-    let identity = Identity::generate().unwrap();
-    let shape = sharded.in_shards().shape(sharded.job.protocol());
-    let (opened, state) = Opened::of(folder);
-    Work {
-        partials: Partials::open(&Keep::Folder(folder.join("kept")), &identity, shape).unwrap(),
-        sharded,
-        me: PartyId(0),
-        rows: Rows::Own(tables),
-        meeting: Meeting {
-            transport: Transport::Tls,
-            connect_timeout: Duration::from_secs(1),
-            timeout: Duration::from_secs(1),
-            phase_timeout: None,
-            on_wait: OnWait::default(),
-            hosts: Vec::new(),
-        },
-        also_agree: Arc::new(()),
-        opened,
-        state: Mutex::new(state),
-    }
-}
-
 /// A peer that breaks the merge off once its session has begun could give other rows to the next one.
 #[test]
 fn an_answer_that_may_have_been_opened_is_not_opened_again() {
     let folder = tempfile::tempdir().unwrap();
-    let work = work(folder.path());
+    let work = work(&folder);
     let (merge, shard) = (
         Attempt {
             piece: Piece::Merge,
@@ -140,20 +105,20 @@ fn an_answer_that_may_have_been_opened_is_not_opened_in_another_life() {
         piece: Piece::Merge,
         number: 2,
     };
-    let first = work(folder.path());
+    let first = work(&folder);
     first.opened.note().unwrap();
     drop(first);
-    let second = work(folder.path());
+    let second = work(&folder);
     assert!(matches!(second.cannot(&merge), Some(Outcome::Failed(_))));
     // Unless it is known that it was not.
     second.opened.take_back();
-    assert_eq!(work(folder.path()).cannot(&merge), None);
+    assert_eq!(work(&folder).cannot(&merge), None);
 }
 
 #[test]
 fn an_attempt_is_lost_if_what_it_keeps_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
-    let work = work(folder.path());
+    let work = work(&folder);
     // A file is where the folder was.
     std::fs::remove_dir(folder.path().join("kept")).unwrap();
     std::fs::write(folder.path().join("kept"), "").unwrap();
@@ -162,8 +127,8 @@ fn an_attempt_is_lost_if_what_it_keeps_cannot_be_written() {
         number: 1,
     };
     let job = postcard::from_bytes(&[1; 32]).unwrap();
-    let (rows, lanes) = work.sharded.in_shards().shape(work.sharded.job.protocol());
-    let share = BitMatrix::zeros(rows, lanes);
+    let (rows, lanes) = work.job.shape();
+    let share = cenote_primitives::BitMatrix::zeros(rows, lanes);
     let error = work.partials.write(&job, &shard, share).unwrap_err();
     let outcome = Threads::failed(&work, &shard, error);
     assert!(matches!(outcome, Outcome::Lost(_)), "{outcome:?}");
@@ -173,7 +138,7 @@ fn an_attempt_is_lost_if_what_it_keeps_cannot_be_written() {
 #[test]
 fn a_relay_is_nowhere_but_at_the_host_of_its_party() {
     let folder = tempfile::tempdir().unwrap();
-    let mut meeting = work(folder.path()).meeting;
+    let mut meeting = work(&folder).meeting;
     meeting.hosts = vec!["own.example".into(), "peer.example".into()];
     let fingerprint = Identity::generate().unwrap().fingerprint();
     let at = |address: &str| {

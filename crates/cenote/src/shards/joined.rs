@@ -2,22 +2,21 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cenote_net::{Identity, OnWait, PartyId};
-use cenote_session::Connections;
+use cenote_session::{AlsoAgree, Connections};
 use cenote_shards::Progress;
 
-use super::Sharded;
-use super::attempt::Meeting;
+use super::attempt::{Join, Meeting};
 use super::crew::Listening;
 use super::partial::Keep;
-use super::rows::Rows;
 use super::run::OneParty;
-use crate::Result;
-use crate::query::proposed::{Far, Run};
-use crate::query::run::Held;
+use super::{Counts, Merged, ShardedJob};
+use crate::query::Far;
+use crate::report::Held;
 use crate::stop::Session;
+use crate::{Result, Transport};
 
 /// How far a job in shards is at one party.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,41 +44,60 @@ impl Drop for Removes {
 }
 
 /// One run of a job in shards.
-pub(in crate::query) struct Joined {
-    pub(in crate::query) sharded: Sharded,
-    pub(in crate::query) me: PartyId,
-    pub(in crate::query) run: Run,
+pub(crate) struct Joined {
+    pub(crate) job: Box<dyn ShardedJob>,
+    pub(crate) me: PartyId,
+    /// What else the parties compare before they compute, in each session.
+    pub(crate) also_agree: Arc<dyn AlsoAgree + Send + Sync>,
+    pub(crate) within: Within,
+}
+
+/// How the parties of a job in shards are joined that a service runs, and where it keeps what shards leave.
+pub struct Within {
+    /// How the parties are joined, for the report.
+    pub transport: Transport,
+    /// How long a session waits for a silent peer.
+    pub timeout: Duration,
+    /// How long each phase of a session may take.
+    pub phase_timeout: Option<Duration>,
+    /// Joins the parties in the sessions of a job in shards.
+    pub join: Join,
+    /// A folder of its own, for what shards keep; it is made, and removed at the end.
+    pub folder: PathBuf,
 }
 
 impl Joined {
     /// Runs it, with the coordinators that `connect` connects to.
-    pub(in crate::query) fn run(
+    pub(crate) fn run(
         self,
         connect: impl FnOnce() -> Result<Connections>,
         progress: &mut dyn FnMut(&Far),
-    ) -> Result<Held> {
-        let Joined { sharded, me, run } = self;
-        let (shards, attempts) = (sharded.cut().shards(), sharded.in_shards().attempts);
-        sharded.job.query().check(me, &run.tables)?;
-        let _removes = Removes(run.folder.clone());
-        let party = OneParty {
-            sharded,
+    ) -> Result<Held<Merged>> {
+        let Joined {
+            job,
             me,
-            rows: Rows::Own(run.tables),
+            also_agree,
+            within,
+        } = self;
+        let Counts { shards, attempts } = job.counts();
+        let _removes = Removes(within.folder.clone());
+        let party = OneParty {
+            job,
+            me,
             // Nobody sees it: what this process writes is sealed for it alone.
             identity: Arc::new(Identity::generate()?),
-            keep: Keep::Folder(run.folder.join("kept")),
-            folder: run.folder,
+            keep: Keep::Folder(within.folder.join("kept")),
+            folder: within.folder,
             meeting: Meeting {
-                transport: run.transport,
-                connect_timeout: run.timeout,
-                timeout: run.timeout,
-                phase_timeout: run.phase_timeout,
+                transport: within.transport,
+                connect_timeout: within.timeout,
+                timeout: within.timeout,
+                phase_timeout: within.phase_timeout,
                 on_wait: OnWait::default(),
                 hosts: Vec::new(),
             },
-            also_agree: run.also_agree,
-            listening: Listening::Joined(run.join),
+            also_agree,
+            listening: Listening::Joined(within.join),
             workers: None,
             start: Instant::now(),
         };

@@ -1,5 +1,5 @@
-//! What the processes of a party leave for each other, in a folder or an object store, sealed under a key that only they know: rows for shards, and the shares that shards
-//! have kept.
+//! What the processes of a party leave for each other, in a folder or an object store, sealed under a key that only they know: what the party gives to shards, and the shares that
+//! shards have kept.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use cenote_net::Identity;
 use cenote_primitives::BitMatrix;
 use cenote_shards::{Attempt, JobName};
 use cenote_store::{Sealed, StoreKey};
-use cenote_tables::{Field, Table};
+use zeroize::Zeroizing;
 
 use crate::keeping::Share;
 use crate::{Error, Result};
@@ -25,9 +25,9 @@ pub(super) enum Keep {
     },
 }
 
-/// The partial results of a job at one party, and the rows that its coordinator has placed for it. Each is bound to the job, and to the shard and the attempt, or the shard and
+/// The partial results of a job at one party, and what its coordinator has placed for it. Each is bound to the job, and to the shard and the attempt, or the shard and
 /// the table, that it is of.
-pub(super) struct Partials {
+pub(crate) struct Partials {
     sealed: Sealed,
     /// Rows and lanes of a share.
     shape: (usize, usize),
@@ -70,45 +70,22 @@ impl Partials {
         Ok(share.into_bits())
     }
 
-    fn name_of_rows(job: &JobName, (at, shard): (usize, Option<u32>)) -> String {
-        match shard {
-            Some(shard) => format!("{job}-table-{at}-shard-{shard}"),
-            None => format!("{job}-table-{at}"),
-        }
-    }
-
-    /// Writes the rows, at most so many, that a shard has of the table in a place of the schema, or, without a shard, all have. How many there are cannot be seen.
-    pub(super) fn write_rows(
-        &self,
-        job: &JobName,
-        of: (usize, Option<u32>),
-        (rows, max_rows): (&Table, usize),
-    ) -> Result<()> {
-        let name = Self::name_of_rows(job, of);
-        Ok(self.sealed.write(&name, &name, &rows.to_bytes(max_rows))?)
-    }
-
-    /// Those rows, of a table of these fields, at most so many.
+    /// Writes what the party gives to shards, under a name of its own in the job.
     ///
     /// # Errors
-    /// [`Error::Protocol`] if they are not there, were changed, or are another's.
-    pub(super) fn read_rows(
-        &self,
-        job: &JobName,
-        of: (usize, Option<u32>),
-        (fields, max_rows): (&[Field], usize),
-    ) -> Result<Table> {
-        let name = Self::name_of_rows(job, of);
-        let bytes = self
-            .sealed
-            .read(&name, &name, Table::byte_count(fields, max_rows))?;
-        let rows = Table::from_bytes(fields, max_rows, &bytes);
-        rows.ok_or_else(|| {
-            Error::local(
-                format!("reading the rows of table {} that were placed", of.0),
-                std::io::Error::other("they are of another table"),
-            )
-        })
+    /// [`Error::Protocol`] if it cannot be written.
+    pub(crate) fn write_given(&self, job: &JobName, name: &str, bytes: &[u8]) -> Result<()> {
+        let name = format!("{job}-{name}");
+        Ok(self.sealed.write(&name, &name, bytes)?)
+    }
+
+    /// That, at most so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] if it is not there, was changed, or is another's.
+    pub(crate) fn read_given(&self, job: &JobName, name: &str, most: usize) -> Result<Zeroizing<Vec<u8>>> {
+        let name = format!("{job}-{name}");
+        Ok(self.sealed.read(&name, &name, most)?)
     }
 
     pub(super) fn remove(&self, job: &JobName, attempt: &Attempt) {

@@ -4,21 +4,16 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use cenote_net::{Identity, Listen, OnWait, PartyId, Patience, PeerAddress};
-use cenote_primitives::BitMatrix;
-use cenote_query::Parts;
+use cenote_net::{Budget, Identity, Listen, OnWait, PartyId, Patience, PeerAddress};
 use cenote_session::{AlsoAgree, Connections, Link, Terms, Topology, Warning};
 use cenote_shards::{Attempt, JobName, Outcome, Piece, Place};
 use cenote_store::durable;
 
-use super::Sharded;
 use super::partial::Partials;
-use super::rows::Rows;
-use crate::query::planned::{Part, Planned};
-use crate::query::run::{Held, Party};
-use crate::report::PartyReport;
+use super::{Begun, Merged, SessionOf, ShardedJob};
+use crate::report::{Held, PartyReport};
 use crate::stop::Session;
 use crate::{Error, Result, Transport};
 
@@ -61,9 +56,8 @@ impl Meeting {
 
 /// What all attempts of one party share.
 pub(super) struct Work {
-    pub(super) sharded: Sharded,
+    pub(super) job: Box<dyn ShardedJob>,
     pub(super) me: PartyId,
-    pub(super) rows: Rows,
     pub(super) partials: Partials,
     pub(super) meeting: Meeting,
     /// What else the parties of each session compare.
@@ -108,12 +102,10 @@ impl Opened {
 pub(super) struct State {
     /// Under which name it was begun, with which coin.
     pub(super) begun: Option<(JobName, [u8; 32])>,
-    /// In which shard each row of this party is, once a shard is computed here.
-    pub(super) parts: Option<Arc<Parts>>,
     /// The attempt that counts, of each shard.
     pub(super) kept: BTreeMap<u32, Attempt>,
     /// What the merge came to.
-    pub(super) merged: Option<Held>,
+    pub(super) merged: Option<Held<Merged>>,
     /// What each session cost.
     pub(super) reports: Vec<PartyReport>,
     /// Why this party cannot go on.
@@ -172,13 +164,19 @@ impl Work {
     pub(super) fn begin(&self, name: &JobName, coin: &[u8; 32]) {
         let mut state = self.state();
         state.kept.clear();
-        state.parts = None;
         state.begun = Some((*name, *coin));
+        self.job.begin();
     }
 
-    pub(super) fn begun(&self) -> Result<(JobName, [u8; 32])> {
+    pub(super) fn begun(&self) -> Result<Begun<'_>> {
         let begun = self.state().begun;
-        begun.ok_or_else(|| Error::local("starting a shard", std::io::Error::other("no job has begun")))
+        let no = || Error::local("starting a shard", std::io::Error::other("no job has begun"));
+        let (job, coin) = begun.ok_or_else(no)?;
+        Ok(Begun {
+            job,
+            coin,
+            partials: &self.partials,
+        })
     }
 
     /// What an attempt has kept is of no use.
@@ -213,56 +211,57 @@ impl Work {
         ready: Ready,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<()> {
-        let (job, _) = self.begun()?;
-        Session::run("its peers were told", |session| match attempt.piece {
-            Piece::Shard(shard) => {
-                let own = self.tables_of(shard)?;
-                let planned = self.sharded.planned(Part::Shard)?;
-                let given = planned.query().prepare_unchecked(self.me, &own)?;
-                drop(own);
-                let connections = self.connect(&planned, (attempt, name), places, ready, session)?;
-                let agree = self.attempted(attempt, name);
-                let keep = |query: &cenote_query::Query, session: &cenote_program::Session| {
-                    query.keep(session, given)
-                };
-                let held = self.party(&agree).hold(planned, keep, connections, progress)?;
-                let share: BitMatrix = agreed(held.result, held.is_agreed)?;
-                self.partials.write(&job, attempt, share)?;
-                self.state().reports.push(held.report);
-                Ok(())
-            }
-            Piece::Merge => {
-                let planned = self.sharded.planned(Part::Merge)?;
-                let kept: Vec<Attempt> = self.state().kept.values().copied().collect();
-                let kept = kept.iter().map(|attempt| self.partials.read(&job, attempt));
-                let kept = kept.collect::<Result<Vec<_>>>()?;
-                let given = planned.query().prepare_unchecked(self.me, self.own_tables()?)?;
-                let given = given.with_kept(kept);
-                let connections = self.connect(&planned, (attempt, name), places, ready, session)?;
-                let agree = self.attempted(attempt, name);
-                self.opened.note()?;
-                let held = self.party(&agree).run(planned, given, connections, progress);
-                if !self.state().is_opened {
-                    self.opened.take_back();
+        let begun = self.begun()?;
+        let agree = self.attempted(attempt, name);
+        Session::run("its peers were told", |session| {
+            let mut ready = Some(ready);
+            let mut connect = |topology: &Topology, budget: Budget| {
+                let ready = ready.take().ok_or_else(|| {
+                    Error::local("starting a session", std::io::Error::other("it has begun before"))
+                })?;
+                let connections =
+                    self.connect((topology, budget), (attempt, name), places, ready, session)?;
+                if attempt.piece == Piece::Merge {
+                    self.opened.note()?;
                 }
-                let held = held?;
-                let is_agreed = held.is_agreed;
-                let mut state = self.state();
-                state.reports.push(held.report.clone());
-                state.merged = Some(held);
-                agreed(Ok(()), is_agreed)
+                Ok(connections)
+            };
+            let one = SessionOf {
+                me: self.me,
+                transport: self.meeting.transport,
+                phase_timeout: self.meeting.phase_timeout,
+                also_agree: &agree,
+                connect: &mut connect,
+                progress,
+            };
+            match attempt.piece {
+                Piece::Shard(shard) => {
+                    let held = self.job.shard(&begun, shard, one)?;
+                    let share = agreed(held.result, held.is_agreed)?;
+                    self.partials.write(&begun.job, attempt, share)?;
+                    self.state().reports.push(held.report);
+                    Ok(())
+                }
+                Piece::Merge => self.merge(&begun, one),
             }
         })
     }
 
-    fn party<'a>(&self, also_agree: &'a Attempted<'_>) -> Party<'a> {
-        Party {
-            me: self.me,
-            start: Instant::now(),
-            phase_timeout: self.meeting.phase_timeout,
-            transport: self.meeting.transport,
-            also_agree,
+    /// Computes the answer.
+    fn merge(&self, begun: &Begun<'_>, session: SessionOf<'_>) -> Result<()> {
+        let kept: Vec<Attempt> = self.state().kept.values().copied().collect();
+        let kept = kept.iter().map(|attempt| self.partials.read(&begun.job, attempt));
+        let kept = kept.collect::<Result<Vec<_>>>()?;
+        let held = self.job.merge(kept, session);
+        if !self.state().is_opened {
+            self.opened.take_back();
         }
+        let held = held?;
+        let is_agreed = held.is_agreed;
+        let mut state = self.state();
+        state.reports.push(held.report.clone());
+        state.merged = Some(held);
+        agreed(Ok(()), is_agreed)
     }
 
     fn attempted(&self, attempt: &Attempt, name: &str) -> Attempted<'_> {
@@ -278,20 +277,19 @@ impl Work {
 
     fn connect(
         &self,
-        planned: &Planned,
+        (topology, budget): (&Topology, Budget),
         (attempt, name): (&Attempt, &str),
         places: &[Place],
         ready: Ready,
         session: &Session,
     ) -> Result<Connections> {
-        let topology = planned.prepared.topology();
         let patience = Patience::default();
         let ended = patience.clone();
         session.then(move || ended.end());
         let (listener, identity) = match ready {
             Ready::Listens(listener, identity) => (listener, identity),
             Ready::Joined(join) => {
-                let connections = join(&topology, &format!("{attempt} of {name}"), &patience)?;
+                let connections = join(topology, &format!("{attempt} of {name}"), &patience)?;
                 return Ok(session.interrupts(connections));
             }
         };
@@ -306,10 +304,10 @@ impl Work {
             connect_timeout: self.meeting.connect_timeout,
             timeout: self.meeting.timeout,
             on_wait: self.meeting.on_wait.clone(),
-            budget: planned.budget(),
+            budget,
             patience,
         };
-        Ok(session.interrupts(Connections::connect(&topology, link)?))
+        Ok(session.interrupts(Connections::connect(topology, link)?))
     }
 }
 
@@ -325,4 +323,4 @@ fn agreed<T>(result: Result<T>, is_agreed: bool) -> Result<T> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

@@ -10,6 +10,7 @@ use cenote_shards::{Attempt, Crew as _, Event, Outcome, Place};
 
 use super::attempt::Work;
 use super::crew::{Listening, Threads};
+use super::job_digest;
 use super::wire::{Listens, Said, Told, receive, send, strange};
 use crate::stop;
 use crate::{Error, Result};
@@ -84,7 +85,7 @@ impl Worker {
 
     /// Does what the coordinator says until there is nothing more to do. `told` hears of each attempt, and what has become of it.
     pub(super) fn run(mut self, told: &mut dyn FnMut(&Attempt, &Outcome)) -> Result<()> {
-        let mut answer = self.say(&Said::Hello(self.work.sharded.digest(), self.relay.is_some()))?;
+        let mut answer = self.say(&Said::Hello(job_digest(&*self.work.job), self.relay.is_some()))?;
         loop {
             match answer {
                 Told::Wait => sleep(WORKER_PAUSE),

@@ -11,7 +11,8 @@ use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
 use super::attempt::{THROUGH_RELAY, Work};
 use super::crew::{Tell, Threads, ended};
-use super::rows::Placer;
+use super::job_digest;
+use super::placer::Placer;
 use super::wire::{Listens, Said, Told, receive, send};
 use crate::{Error, Result};
 
@@ -78,7 +79,7 @@ pub(super) struct Desk {
 impl Desk {
     fn new(work: Arc<Work>, relay: Option<Relay>, tell: Tell) -> Arc<Self> {
         Arc::new(Desk {
-            job: work.sharded.digest(),
+            job: job_digest(&*work.job),
             work,
             workers: Mutex::default(),
             relay,
@@ -300,7 +301,7 @@ impl Remote {
     }
 
     fn are_all_kept(&self) -> bool {
-        self.work.state().kept.len() == self.work.sharded.cut().shards() as usize
+        self.work.state().kept.len() == self.work.job.counts().shards as usize
     }
 }
 
