@@ -6,7 +6,7 @@ use cenote_tables::{Numbers, Type};
 use crate::expr::ValueKind;
 use crate::plan::physical::{Physical, Step};
 use crate::query::Query;
-use crate::schema::{Count, Declared};
+use crate::schema::Declared;
 use crate::secret::upload::{Shape, Upload, uploads};
 
 /// Bytes of a row's place in an order, of which there are two while rows are sorted.
@@ -51,17 +51,19 @@ impl Query {
         let tables: u64 = own.clone().map(bytes_of_table).sum();
         let checked = self.bytes_of_checks(party);
         let (mut given, mut most) = (0u64, checked);
-        // There is nothing that fails.
-        let _ = uploads(self.physical(), &mut |upload| {
-            if upload.owner() == party {
-                let width: u64 = upload.widths().iter().copied().map(u64::from).sum();
-                let rows = upload.input.rows as u64;
-                let segment = (upload.segment(self.segments()) as u64).min(rows) * width / 8;
-                given += rows * width.div_ceil(8);
-                most = most.max(given + segment + bytes_of_upload(upload));
-            }
-            Ok(())
-        });
+        for root in self.roots() {
+            // There is nothing that fails.
+            let _ = uploads(&root.physical, &mut |upload| {
+                if upload.owner() == party {
+                    let width: u64 = upload.widths().iter().copied().map(u64::from).sum();
+                    let rows = upload.input.rows as u64;
+                    let segment = (upload.segment(self.segments()) as u64).min(rows) * width / 8;
+                    given += rows * width.div_ceil(8);
+                    most = most.max(given + segment + bytes_of_upload(upload));
+                }
+                Ok(())
+            });
+        }
         Bytes {
             before: tables + most,
             given,
@@ -78,24 +80,22 @@ impl Query {
     /// Bytes that a party needs at the least for the rows that are sorted secretly, in any protocol: what a layer of a network takes and gives, and where
     /// each row is. It is known at once, where planning all steps of a query that does not fit would take long itself.
     pub fn least_bytes(&self) -> u64 {
-        least_bytes(self.physical())
+        let roots = self.roots().iter();
+        roots.map(|root| least_bytes(&root.physical)).max().unwrap_or(0)
     }
 
     fn bytes_of_answer(&self, party: PartyId) -> u64 {
-        let answer = &self.schema().answer;
-        let rows = match answer.count {
-            Count::AtMost(most) => most.min(self.physical().rows),
-            Count::Revealed => self.physical().rows,
-        } as u64;
+        let rows = self.answer_rows() as u64;
         let shuffled = match self.is_ordered() {
             true => 0,
             false => rows * u64::from(rows.max(2).ilog2() + 1) * GATE,
         };
-        let columns = self.physical().columns.iter();
+        let columns = self.roots().iter().flat_map(|root| &root.physical.columns);
         let row: u64 = columns
             .map(|column| u64::from(column.kind.width()) / 3 + TEXT)
             .sum();
-        let told = if answer.to.contains(party) { rows * row } else { 0 };
+        let is_told = self.schema().answer.to.contains(party);
+        let told = if is_told { rows * row } else { 0 };
         shuffled.max(told)
     }
 }

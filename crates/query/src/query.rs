@@ -24,8 +24,8 @@ use crate::work::Work;
 #[derive(Debug)]
 pub struct Query {
     schema: Schema,
-    relation: Relation,
-    physical: Physical,
+    /// The answer, or what a shard keeps. There is at least one.
+    roots: Vec<Root>,
     fields: Vec<Field>,
     /// The order in which the answer is shown.
     order: Vec<Ordered>,
@@ -35,17 +35,24 @@ pub struct Query {
     is_shard: bool,
 }
 
+/// A relation that a query gives, and how it is made.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) relation: Relation,
+    pub(crate) physical: Physical,
+}
+
 /// What a party gives for a query: made of its own rows before anybody is met.
 #[derive(Default)]
 pub struct OwnInput {
     pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
-    pub(crate) kept: Vec<BitMatrix>,
+    pub(crate) kept: Vec<Vec<BitMatrix>>,
 }
 
 impl OwnInput {
-    /// The same, with this party's shares of what each shard has kept, in their order: what a merge takes.
+    /// The same, with this party's shares of what each shard has [kept](Query::keep), in their order: what a merge takes.
     #[must_use]
-    pub fn with_kept(self, kept: Vec<BitMatrix>) -> Self {
+    pub fn with_kept(self, kept: Vec<Vec<BitMatrix>>) -> Self {
         OwnInput { kept, ..self }
     }
 
@@ -104,24 +111,30 @@ impl Query {
         Ok(Query {
             order,
             is_ordered: resolved.is_ordered,
-            ..Query::planned(schema, resolved.relation, physical)
+            ..Query::planned(
+                schema,
+                vec![Root {
+                    relation: resolved.relation,
+                    physical,
+                }],
+            )
         })
     }
 
     /// Sees that it does not take too much.
     fn within_limits(self) -> Result<Self> {
-        let exchanges = self.physical.exchanges();
+        let exchanges = self.sum(Physical::exchanges);
         if exchanges > MAX_EXCHANGES {
             let what = format!(
                 "sorting its rows secretly would take {exchanges} exchanges, more than the limit of {MAX_EXCHANGES}; lower `max_rows` of the tables, promise fewer \
                  groups with `distinct`, or cut the job into shards"
             );
-            return Err(Error::query(self.relation.at, what));
+            return Err(Error::query(self.relation().at, what));
         }
         Ok(self)
     }
 
-    fn planned(schema: Schema, relation: Relation, physical: Physical) -> Self {
+    fn planned(schema: Schema, roots: Vec<Root>) -> Self {
         let field = |column: &Info| Field {
             name: column.name.clone(),
             kind: column.kind.to_type(),
@@ -129,9 +142,12 @@ impl Query {
         };
         Query {
             schema,
-            fields: relation.columns.iter().map(field).collect(),
-            relation,
-            physical,
+            fields: roots
+                .iter()
+                .flat_map(|root| &root.relation.columns)
+                .map(field)
+                .collect(),
+            roots,
             order: Vec::new(),
             is_ordered: false,
             segments: Segments::default(),
@@ -139,17 +155,21 @@ impl Query {
         }
     }
 
-    /// What a shard computes: `relation`, of its part of the tables.
-    pub(crate) fn of_shard(relation: Relation, schema: Schema) -> Result<Self> {
+    /// What a shard computes: `relations`, of its part of the tables.
+    pub(crate) fn of_shard(relations: Vec<Relation>, schema: Schema) -> Result<Self> {
         let work = Work::default();
-        let physical = Planner {
+        let planner = Planner {
             schema: &schema,
             work: &work,
-        }
-        .steps(&relation)?;
+        };
+        let planned = |relation: Relation| {
+            let physical = planner.steps(&relation)?;
+            Ok(Root { relation, physical })
+        };
+        let roots = relations.into_iter().map(planned).collect::<Result<_>>()?;
         let shard = Query {
             is_shard: true,
-            ..Query::planned(schema, relation, physical)
+            ..Query::planned(schema, roots)
         };
         shard.within_limits()
     }
@@ -167,7 +187,7 @@ impl Query {
             order: self.order.clone(),
             is_ordered: self.is_ordered,
             segments: self.segments,
-            ..Query::planned(schema, relation, physical)
+            ..Query::planned(schema, vec![Root { relation, physical }])
         };
         merge.within_limits()
     }
@@ -188,12 +208,16 @@ impl Query {
     /// About how many exchanges of records all that is done secretly takes, and gates of circuits that are built for it: what measuring and computing
     /// it takes grows with them.
     pub fn exchanges(&self) -> u64 {
-        self.physical.exchanges().saturating_add(self.physical.gates())
+        let of = |steps: &Physical| steps.exchanges().saturating_add(steps.gates());
+        self.sum(of)
     }
 
     /// How many columns and parts of expressions its plan has: what it takes of memory while it waits.
     pub fn parts(&self) -> usize {
-        self.relation.parts() + self.physical.parts()
+        let roots = self.roots.iter();
+        roots
+            .map(|root| root.relation.parts() + root.physical.parts())
+            .sum()
     }
 
     /// The columns of the answer.
@@ -204,17 +228,33 @@ impl Query {
     /// How many rows the answer has at most.
     pub fn answer_rows(&self) -> usize {
         match self.schema.answer.count {
-            Count::AtMost(most) => most.min(self.physical.rows),
-            Count::Revealed => self.physical.rows,
+            Count::AtMost(most) => most.min(self.rows()),
+            Count::Revealed => self.rows(),
         }
     }
 
-    pub(crate) fn relation(&self) -> &Relation {
-        &self.relation
+    fn rows(&self) -> usize {
+        self.roots.iter().map(|root| root.physical.rows).sum()
     }
 
+    fn sum(&self, of: impl Fn(&Physical) -> u64) -> u64 {
+        let roots = self.roots.iter().map(|root| of(&root.physical));
+        roots.fold(0, u64::saturating_add)
+    }
+
+    /// All that it gives: several relations only if it is of a shard.
+    pub(crate) fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// The answer.
+    pub(crate) fn relation(&self) -> &Relation {
+        &self.roots[0].relation
+    }
+
+    /// The steps of the answer.
     pub(crate) fn physical(&self) -> &Physical {
-        &self.physical
+        &self.roots[0].physical
     }
 
     pub(crate) fn segments(&self) -> Segments {
@@ -223,7 +263,7 @@ impl Query {
 
     /// Whether the rows of the answer come in the order that is asked for.
     pub(crate) fn is_ordered(&self) -> bool {
-        self.is_ordered || self.physical.rows == 1
+        self.is_ordered || self.rows() == 1
     }
 
     /// The order in which the answer is shown.
@@ -268,8 +308,12 @@ impl Query {
             tables,
             segments: self.segments,
         };
+        let mut all = VecDeque::new();
+        for root in &self.roots {
+            all.extend(given(&root.physical, me, &own)?);
+        }
         Ok(OwnInput {
-            given: given(&self.physical, me, &own)?,
+            given: all,
             kept: Vec::new(),
         })
     }

@@ -67,7 +67,7 @@ pub(crate) struct Order {
     pub(crate) nulls_first: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Scan(usize),
     Project(Box<Relation>, Vec<Expr>),
@@ -105,6 +105,8 @@ pub(crate) enum Operation {
 /// Rows that shards have kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
+    /// Which of the relations that each shard keeps they are of.
+    pub(crate) relation: usize,
     /// How many shards there are, and how many rows each has kept.
     pub(crate) shards: usize,
     pub(crate) rows: usize,
@@ -112,7 +114,7 @@ pub(crate) struct Kept {
     pub(crate) distinct: Vec<Option<u64>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Relation {
     pub(crate) operation: Operation,
     pub(crate) columns: Vec<Info>,

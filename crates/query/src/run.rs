@@ -6,6 +6,7 @@ use cenote_session::Parties;
 use cenote_tables::Table;
 
 use crate::error::{Error, Result};
+use crate::plan::physical::Physical;
 use crate::query::{OwnInput, Query};
 use crate::schema::Count;
 use crate::secret::shards::{taken, to_keep};
@@ -33,15 +34,22 @@ impl Query {
         Ok(tally)
     }
 
-    /// Computes the rows of a shard with the others, and opens nothing: this party's share of them, which the merge takes.
+    /// Computes the rows of a shard with the others, and opens nothing: this party's share of each relation, which the merge takes.
     ///
     /// # Errors
     /// What happened to the session.
-    pub fn keep(&self, session: &Session, given: OwnInput) -> Result<BitMatrix> {
+    pub fn keep(&self, session: &Session, given: OwnInput) -> Result<Vec<BitMatrix>> {
         let mut executor = self.executor(session, given)?;
-        let rows = executor.rows(self.physical());
+        let roots = self.roots().iter();
+        let rows: Vec<Rows> = roots.map(|root| executor.rows(&root.physical)).collect();
+        // What goes wrong in one relation counts for all of them.
         let failed = executor.failed();
-        Ok(to_keep(session, &self.record(session, &rows), &failed)?)
+        let kept = self.roots().iter().zip(rows).map(|(root, rows)| {
+            let record = record(session, &root.physical, &rows);
+            drop(rows);
+            Ok(to_keep(session, &record, &failed)?)
+        });
+        kept.collect()
     }
 
     /// Computes the answer with the others: there is one for those to whom it goes.
@@ -71,7 +79,7 @@ impl Query {
                 .contains(session.me())
                 .then(|| self.table(&BitMatrix::zeros(self.physical().width() as usize, 0))));
         };
-        let record = self.record(session, &rows);
+        let record = record(session, self.physical(), &rows);
         // The place of a row would tell of what it was made of.
         let record = if self.is_ordered() || rows.count == 1 {
             record
@@ -117,25 +125,25 @@ impl Query {
             false => Ok(rows),
         }
     }
+}
 
-    /// The bits of the rows as they are opened: whether each counts, and its cells, zero where it does not.
-    fn record(&self, session: &Session, rows: &Rows) -> Bits {
-        let live = rows.live.filling(rows.count);
-        let columns = rows.columns.iter().map(|cell| cell.filling(rows.count));
-        let never = session.public_bits(1, 0).filling(rows.count);
-        let columns: Vec<Bits> = columns
-            .zip(&self.physical().columns)
-            .flat_map(|(cell, info)| {
-                let null = info
-                    .nullable
-                    .then(|| cell.null.clone().unwrap_or_else(|| never.clone()));
-                std::iter::once(cell.or_zero()).chain(null)
-            })
-            .map(|bits| bits.where_chosen(&live))
-            .collect();
-        let parts: Vec<&Bits> = [&live].into_iter().chain(&columns).collect();
-        Bits::join(&parts)
-    }
+/// The bits of the rows as they are opened: whether each counts, and its cells, zero where it does not.
+fn record(session: &Session, physical: &Physical, rows: &Rows) -> Bits {
+    let live = rows.live.filling(rows.count);
+    let columns = rows.columns.iter().map(|cell| cell.filling(rows.count));
+    let never = session.public_bits(1, 0).filling(rows.count);
+    let columns: Vec<Bits> = columns
+        .zip(&physical.columns)
+        .flat_map(|(cell, info)| {
+            let null = info
+                .nullable
+                .then(|| cell.null.clone().unwrap_or_else(|| never.clone()));
+            std::iter::once(cell.or_zero()).chain(null)
+        })
+        .map(|bits| bits.where_chosen(&live))
+        .collect();
+    let parts: Vec<&Bits> = [&live].into_iter().chain(&columns).collect();
+    Bits::join(&parts)
 }
 
 /// The rows that count, after everybody has learnt how many they are; nothing if there are none.

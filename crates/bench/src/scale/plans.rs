@@ -87,7 +87,7 @@ fn plan_whole(rows: [u64; 2], shards: u32, folder: &Path) -> Result<Planned> {
         shards,
         rows: rows.iter().sum(),
         rows_of_shard: [room(0), room(1)],
-        rows_kept: cut.kept().1 as u64,
+        rows_kept: cut.kept().map(|(_, rows)| rows as u64).sum(),
         shard: takes(&shard)?,
         merge: takes(&merge)?,
         is_accepted: true,

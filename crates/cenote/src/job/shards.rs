@@ -88,7 +88,7 @@ impl Lanes {
         if width_of(&program) == 0 {
             return Err("a circuit without outputs is not cut; leave `shards` out".into());
         }
-        counts.check_keeping(protocol, (width_of(&program), each))?;
+        counts.check_keeping(protocol, &[(width_of(&program), each)])?;
         let rows = protocol.kept_rows();
         Ok(Lanes {
             shard: Half::of_shard(&program, rows, each).map_err(told)?,

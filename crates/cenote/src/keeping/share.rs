@@ -37,14 +37,20 @@ impl Share {
 
     /// Its bytes: its shape, and row after row, each in as few as hold its lanes.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let size = Self::bytes_of(self.0.rows(), self.0.lanes());
+        let mut bytes = Zeroizing::new(Vec::with_capacity(size));
+        self.put(&mut bytes);
+        bytes
+    }
+
+    /// Appends them to `bytes`, which must have [room](Self::bytes_of): growing would leave the old copy in memory unwiped.
+    pub(crate) fn put(&self, bytes: &mut Vec<u8>) {
         let row = self.0.lanes().div_ceil(8);
-        let mut bytes = Zeroizing::new(Vec::with_capacity(SHAPE + row * self.0.rows()));
         bytes.extend(shape(self.0.rows(), self.0.lanes()));
         for index in 0..self.0.rows() {
             let words = self.0.row(index).iter();
             bytes.extend(words.flat_map(|word| word.to_le_bytes()).take(row));
         }
-        bytes
     }
 
     /// The share of so many rows and lanes, of its bytes; nothing if they are of another shape.

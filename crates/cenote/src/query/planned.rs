@@ -117,12 +117,13 @@ impl Planned {
         let Some(in_shards) = self.job.in_shards().filter(|_| self.part != Part::Whole) else {
             return 0;
         };
-        let (rows, lanes) = in_shards.shape(&self.protocol);
+        let shapes = in_shards.shapes(&self.protocol).into_iter();
+        let bytes = shapes.map(|(rows, lanes)| rows as u64 * lanes.div_ceil(64) as u64 * 8);
         let shares = match self.part {
             Part::Merge => u64::from(in_shards.cut.shards()),
             _ => 1,
         };
-        shares * rows as u64 * lanes.div_ceil(64) as u64 * 8
+        shares * bytes.sum::<u64>()
     }
 
     /// What `me` gives.

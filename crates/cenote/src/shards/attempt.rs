@@ -237,8 +237,8 @@ impl Work {
             match attempt.piece {
                 Piece::Shard(shard) => {
                     let held = self.job.shard(&begun, shard, one)?;
-                    let share = agreed(held.result, held.is_agreed)?;
-                    self.partials.write(&begun.job, attempt, share)?;
+                    let shares = agreed(held.result, held.is_agreed)?;
+                    self.partials.write(&begun.job, attempt, shares)?;
                     self.state().reports.push(held.report);
                     Ok(())
                 }

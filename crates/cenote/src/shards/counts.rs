@@ -72,14 +72,14 @@ impl Counts {
         Ok(Some((counts, span)))
     }
 
-    /// Sees that what shards keep, so many bits of each of so many rows or lanes, is as safe as the job is to be.
+    /// Sees that what each shard keeps, several times so many bits of each of so many rows or lanes, is as safe as the job is to be.
     ///
     /// # Errors
     /// Why it is not.
     pub(crate) fn check_keeping(
         self,
         protocol: &Protocol,
-        kept: (u32, usize),
+        kept: &[(u32, usize)],
     ) -> std::result::Result<(), String> {
         if protocol.kept_rows().is_some() {
             return Ok(());
@@ -102,13 +102,17 @@ impl Counts {
     }
 
     /// The chance that a party of two changes what it kept, in any attempt.
-    fn keeping_error(self, (width, rows): (u32, usize)) -> LogProb {
-        let kept = u64::from(self.shards) * rows as u64 * u64::from(self.attempts);
-        cenote_params::keeping::error(width.into(), kept)
+    fn keeping_error(self, kept: &[(u32, usize)]) -> LogProb {
+        let times = u64::from(self.shards) * u64::from(self.attempts);
+        let errors = kept.iter().map(|&(width, rows)| {
+            let error = cenote_params::keeping::error(width.into(), times * rows as u64);
+            error.probability()
+        });
+        LogProb::from_probability(errors.sum())
     }
 
     /// The chance that a wrong answer passes, of sessions in each of which it is at most this, whatever attempts there were.
-    pub(crate) fn error_log2(self, protocol: &Protocol, kept: (u32, usize), session: f64) -> f64 {
+    pub(crate) fn error_log2(self, protocol: &Protocol, kept: &[(u32, usize)], session: f64) -> f64 {
         let sessions = session + f64::from(self.attempts).log2();
         match protocol.kept_rows() {
             Some(_) => sessions,

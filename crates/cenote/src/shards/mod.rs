@@ -59,8 +59,8 @@ pub(crate) trait ShardedJob: Send + Sync {
     /// AND gates of a shard, and of the merge.
     fn and_gates(&self) -> (u64, u64);
 
-    /// Rows and lanes of a party's share of what a shard keeps.
-    fn shape(&self) -> (usize, usize);
+    /// Rows and lanes of a party's share of each thing that a shard keeps.
+    fn shapes(&self) -> Vec<(usize, usize)>;
 
     /// The chance that a wrong answer passes, where in each session it is at most this.
     fn error_log2(&self, session: f64) -> f64;
@@ -92,17 +92,17 @@ pub(crate) trait ShardedJob: Send + Sync {
     /// What is wrong with what it gives; that it cannot be written.
     fn place(&self, begun: &Begun<'_>, done: &[u32], is_over: &dyn Fn() -> bool) -> Result<()>;
 
-    /// Computes a shard. What this party has of what it keeps.
+    /// Computes a shard. What this party has of each thing that it keeps.
     ///
     /// # Errors
     /// What happened to the session, or is wrong with what this party gives.
-    fn shard(&self, begun: &Begun<'_>, shard: u32, session: SessionOf<'_>) -> Result<Held<BitMatrix>>;
+    fn shard(&self, begun: &Begun<'_>, shard: u32, session: SessionOf<'_>) -> Result<Held<Vec<BitMatrix>>>;
 
     /// Computes the answer of what all shards have `kept`, in their order.
     ///
     /// # Errors
     /// As [`ShardedJob::shard`].
-    fn merge(&self, kept: Vec<BitMatrix>, session: SessionOf<'_>) -> Result<Held<Merged>>;
+    fn merge(&self, kept: Vec<Vec<BitMatrix>>, session: SessionOf<'_>) -> Result<Held<Merged>>;
 }
 
 /// What a job came to.
@@ -182,7 +182,7 @@ pub(crate) mod tests {
 
     /// What the processes of a party leave for each other, in a folder of `folder`.
     pub(crate) fn partials(folder: &Path, identity: &Identity, job: &dyn ShardedJob) -> Partials {
-        Partials::open(&Keep::Folder(folder.join("kept")), identity, job.shape()).unwrap()
+        Partials::open(&Keep::Folder(folder.join("kept")), identity, job.shapes()).unwrap()
     }
 
     /// Party 0 of a job.

@@ -29,45 +29,66 @@ pub(super) enum Keep {
 /// the table, that it is of.
 pub(crate) struct Partials {
     sealed: Sealed,
-    /// Rows and lanes of a share.
-    shape: (usize, usize),
+    /// Rows and lanes of a share of each relation that a shard keeps.
+    shapes: Vec<(usize, usize)>,
 }
 
 impl Partials {
-    /// Those that lie in `keep`, of shares of so many rows and lanes.
-    pub(super) fn open(keep: &Keep, identity: &Identity, shape: (usize, usize)) -> Result<Self> {
+    /// Those that lie in `keep`, of shares of so many rows and lanes, one for each relation.
+    pub(super) fn open(keep: &Keep, identity: &Identity, shapes: Vec<(usize, usize)>) -> Result<Self> {
         let key = StoreKey::from_bytes(*identity.derived("partial results of shards"));
         let sealed = match keep {
             Keep::Folder(path) => Sealed::open(path, &key)?,
             Keep::Store { url, under, deadline } => Sealed::in_store(url, under, *deadline, &key)?,
         };
-        Ok(Partials { sealed, shape })
+        Ok(Partials { sealed, shapes })
     }
 
     fn name(job: &JobName, attempt: &Attempt) -> String {
         format!("{job} {attempt}").replace(' ', "-")
     }
 
-    pub(super) fn write(&self, job: &JobName, attempt: &Attempt, share: BitMatrix) -> Result<()> {
-        let name = Self::name(job, attempt);
-        Ok(self.sealed.write(&name, &name, &Share::of(share).to_bytes())?)
+    /// Bytes of the shares of all relations.
+    fn bytes(&self) -> usize {
+        let bytes = |&(rows, lanes): &(usize, usize)| Share::bytes_of(rows, lanes);
+        self.shapes.iter().map(bytes).sum()
     }
 
-    /// What an attempt has kept.
+    /// Writes what an attempt has kept: one share after another.
+    pub(super) fn write(&self, job: &JobName, attempt: &Attempt, shares: Vec<BitMatrix>) -> Result<()> {
+        let name = Self::name(job, attempt);
+        let mut bytes = Zeroizing::new(Vec::with_capacity(self.bytes()));
+        for share in shares {
+            Share::of(share).put(&mut bytes);
+        }
+        Ok(self.sealed.write(&name, &name, &bytes)?)
+    }
+
+    /// What an attempt has kept of each relation.
     ///
     /// # Errors
     /// [`Error::Protocol`] if it is not there, was changed, or is another's.
-    pub(super) fn read(&self, job: &JobName, attempt: &Attempt) -> Result<BitMatrix> {
-        let (name, (rows, lanes)) = (Self::name(job, attempt), self.shape);
-        let bytes = self.sealed.read(&name, &name, Share::bytes_of(rows, lanes))?;
-        let share = Share::from_bytes(rows, lanes, &bytes);
-        let share = share.ok_or_else(|| {
+    pub(super) fn read(&self, job: &JobName, attempt: &Attempt) -> Result<Vec<BitMatrix>> {
+        let name = Self::name(job, attempt);
+        let bytes = self.sealed.read(&name, &name, self.bytes())?;
+        self.shares(&bytes).ok_or_else(|| {
             Error::local(
                 format!("reading what {attempt} has kept"),
                 std::io::Error::other("it has another shape"),
             )
-        })?;
-        Ok(share.into_bits())
+        })
+    }
+
+    /// The shares that these bytes are; nothing if they are of other shapes.
+    fn shares(&self, mut bytes: &[u8]) -> Option<Vec<BitMatrix>> {
+        let mut shares = Vec::new();
+        for &(rows, lanes) in &self.shapes {
+            let (own, rest) = bytes.split_at_checked(Share::bytes_of(rows, lanes))?;
+            shares.push(Share::from_bytes(rows, lanes, own)?);
+            bytes = rest;
+        }
+        let shares = shares.into_iter().map(Share::into_bits).collect();
+        bytes.is_empty().then_some(shares)
     }
 
     /// Writes what the party gives to shards, under a name of its own in the job.
@@ -120,10 +141,12 @@ mod tests {
     /// What a shard has kept lies in `lies` if it is kept in `keep`.
     fn is_taken_for_nothing_else(keep: &Keep, lies: &Path) {
         let identity = Identity::generate().unwrap();
-        let partials = Partials::open(keep, &identity, (6, 70)).unwrap();
-        let share = BitMatrix::from_fn(6, 70, |row, lane| (row + lane) % 3 == 0);
-        partials.write(&job(1), &shard(3, 2), share.clone()).unwrap();
-        assert_eq!(partials.read(&job(1), &shard(3, 2)).unwrap(), share);
+        let shapes = [(6, 70), (4, 3)];
+        let partials = Partials::open(keep, &identity, shapes.to_vec()).unwrap();
+        let share = |(rows, lanes)| BitMatrix::from_fn(rows, lanes, |row, lane| (row + lane) % 3 == 0);
+        let shares = shapes.map(share).to_vec();
+        partials.write(&job(1), &shard(3, 2), shares.clone()).unwrap();
+        assert_eq!(partials.read(&job(1), &shard(3, 2)).unwrap(), shares);
         let file = |job: &JobName, attempt: &Attempt| lies.join(Partials::name(job, attempt));
         let own = file(&job(1), &shard(3, 2));
         // Left out: of another shard, attempt or job, none was written.
@@ -149,13 +172,26 @@ mod tests {
         let error = partials.read(&job(1), &shard(3, 2)).unwrap_err().to_string();
         assert!(error.contains("bytes instead of at most"), "{error}");
         let other = Identity::generate().unwrap();
-        let others = Partials::open(keep, &other, (6, 70)).unwrap();
-        others.write(&job(1), &shard(3, 2), share.clone()).unwrap();
+        let others = Partials::open(keep, &other, shapes.to_vec()).unwrap();
+        others.write(&job(1), &shard(3, 2), shares.clone()).unwrap();
         assert!(partials.read(&job(1), &shard(3, 2)).is_err());
-        // Nor one of another shape.
-        let wider = Partials::open(keep, &identity, (6, 71)).unwrap();
-        partials.write(&job(1), &shard(3, 2), share).unwrap();
-        assert!(wider.read(&job(1), &shard(3, 2)).is_err());
+        // Nor one of other shapes: wider, with a relation less or more, or with relations in another order.
+        partials.write(&job(1), &shard(3, 2), shares).unwrap();
+        let refuses = |shapes: &[(usize, usize)]| {
+            let others = Partials::open(keep, &identity, shapes.to_vec()).unwrap();
+            others.read(&job(1), &shard(3, 2)).unwrap_err().to_string()
+        };
+        for others in [
+            &[(6, 71), (4, 3)][..],
+            &[(6, 70), (4, 3), (4, 3)],
+            &[(4, 3), (6, 70)],
+            &[(6, 70), (3, 3), (1, 3)],
+        ] {
+            let error = refuses(others);
+            assert!(error.contains("it has another shape"), "{error}");
+        }
+        let error = refuses(&[(6, 70)]);
+        assert!(error.contains("bytes instead of at most"), "{error}");
         partials.remove_all();
         assert!(partials.read(&job(1), &shard(3, 2)).is_err());
         assert!(!lies.exists());

@@ -130,7 +130,7 @@ impl OneParty {
     fn into_work(self) -> Result<(Work, Option<Door>, Listening)> {
         let (opened, state) = Opened::of(&self.folder);
         let work = Work {
-            partials: Partials::open(&self.keep, &self.identity, self.job.shape())?,
+            partials: Partials::open(&self.keep, &self.identity, self.job.shapes())?,
             job: self.job,
             me: self.me,
             meeting: self.meeting,

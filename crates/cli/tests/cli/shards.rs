@@ -109,6 +109,29 @@ fn two_parties_compute_shards() {
     }
 }
 
+/// Each shard keeps groups and a part of the total.
+#[test]
+fn groups_meet_their_total() {
+    let folder = tempfile::tempdir().unwrap();
+    tables(folder.path());
+    let text = std::fs::read_to_string(job(folder.path(), "all.toml", "")).unwrap();
+    let text = text.replace("to = [0, 1, 2]", "to = [1]").replace(
+        "ORDER BY",
+        "HAVING SUM(price) > (SELECT SUM(price) * 0.2 FROM items) ORDER BY",
+    );
+    let answer = |head: &str| {
+        let job = write(folder.path(), "job.toml", &format!("{head}\n{text}"));
+        rows(&run(cenote().arg("run").arg(&job).arg("--json")))
+    };
+    let whole = answer("");
+    let found = whole.as_array().map(Vec::len);
+    assert!(found.is_some_and(|rows| (1..5).contains(&rows)), "{whole}");
+    for protocol in ["three", "authenticated"] {
+        let head = format!("protocol = \"{protocol}\"\nshards = 4");
+        assert_eq!(answer(&head), whole, "{protocol}");
+    }
+}
+
 #[test]
 fn a_plan_tells_how_a_job_is_cut() {
     let folder = tempfile::tempdir().unwrap();

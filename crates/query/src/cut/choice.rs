@@ -27,7 +27,7 @@ pub(super) fn candidates(relation: &Relation, schema: &Schema) -> Vec<Vec<Placin
         all.insert(placings);
     }
     let alone = scanned.iter().map(|&table| BTreeSet::from([table]));
-    for tables in alone.chain(found.unions) {
+    for tables in alone.chain(found.unions.iter().cloned()) {
         let mut placings = whole.clone();
         tables
             .into_iter()
@@ -45,10 +45,35 @@ pub(super) fn candidates(relation: &Relation, schema: &Schema) -> Vec<Vec<Placin
         let cut = cut.filter(|(placing, _)| **placing != Placing::Whole);
         cut.map(|(_, table)| table.max_rows).sum::<usize>()
     };
-    let mut all: Vec<Vec<Placing>> = all.into_iter().collect();
-    all.sort_by_key(|placings| std::cmp::Reverse(cut_rows(placings)));
+    let sorted = |all: BTreeSet<Vec<Placing>>| {
+        let mut all: Vec<Vec<Placing>> = all.into_iter().collect();
+        all.sort_by_key(|placings| std::cmp::Reverse(cut_rows(placings)));
+        all
+    };
+    let mut all = sorted(side_by_side(&sorted(all), &found.components(schema.tables.len())));
     all.truncate(MAX_PLANNED);
     all
+}
+
+/// These ways, and with each of them the first of those by which tables are placed that never meet its own.
+fn side_by_side(all: &[Vec<Placing>], components: &[usize]) -> BTreeSet<Vec<Placing>> {
+    let cut = |placings: &[Placing]| -> BTreeSet<usize> {
+        let of_table = placings.iter().zip(components);
+        let cut = of_table.filter(|(placing, _)| **placing != Placing::Whole);
+        cut.map(|(_, &component)| component).collect()
+    };
+    let mut both = all.iter().cloned().collect::<BTreeSet<_>>();
+    for placings in all {
+        let mut placings = placings.clone();
+        for other in all {
+            if cut(&placings).is_disjoint(&cut(other)) {
+                let own = placings.iter_mut().zip(other);
+                own.for_each(|(own, other)| *own = (*own).max(*other));
+            }
+        }
+        both.insert(placings);
+    }
+    both
 }
 
 /// The columns of tables by which rows meet, or are grouped.
@@ -111,6 +136,25 @@ impl Found {
             self.equal.entry(pair[1]).or_default().insert(pair[0]);
         }
         self.keys.extend(columns);
+    }
+
+    /// A number for each of so many tables, the same for those that meet, perhaps by way of others.
+    fn components(&self, tables: usize) -> Vec<usize> {
+        let mut components: Vec<usize> = (0..tables).collect();
+        let met = self
+            .equal
+            .iter()
+            .flat_map(|(from, to)| to.iter().map(|to| [from.0, to.0]));
+        let united = self
+            .unions
+            .iter()
+            .flat_map(|union| union.iter().zip(union.iter().skip(1)));
+        for [one, other] in met.chain(united.map(|(&one, &other)| [one, other])) {
+            let (one, other) = (components[one], components[other]);
+            let of_other = components.iter_mut().filter(|component| **component == other);
+            of_other.for_each(|component| *component = one);
+        }
+        components
     }
 
     /// A column and those that it meets, one of each table: those nearest to it.

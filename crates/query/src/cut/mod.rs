@@ -2,12 +2,13 @@
 //!
 //! The rows of a table are placed in shards by the value of a column (rows with one value are in one shard), or anyhow, or every shard has all of them. A join is
 //! computed shard by shard where rows that meet are in one shard. Sums, counts, the least and the greatest of groups are made of those of each shard; so are the first rows in an order. What is
-//! done above these, the merge does.
+//! done above these, the merge does. Where rows meet that are in different shards, each shard keeps one relation for each side, and the merge joins them.
 //!
 //! **What a cheating owner can do** by placing its rows elsewhere: its rows do not meet those of others, or rows of one key of its own count as those of
 //! several keys. Nobody verifies where it places them.
 
 mod choice;
+mod conditions;
 mod merge;
 mod parts;
 mod placing;
@@ -26,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::listed::places;
 use crate::memory::bytes_of_table;
 use crate::plan::Planner;
-use crate::query::Query;
+use crate::query::{Query, Root};
 use crate::relation::{Kept, Relation};
 use crate::schema::{Count, Declared, Schema};
 use crate::secret::shards::width;
@@ -95,10 +96,10 @@ impl Cut {
             .map(|(_, table)| table)
     }
 
-    /// Bits of a row that a shard keeps, and how many rows it keeps.
-    pub fn kept(&self) -> (u32, usize) {
-        let rows = self.shard.physical();
-        (width(&rows.columns), rows.rows)
+    /// Of each relation that a shard keeps, in the order of [`Query::keep`]: bits of a row, and how many rows.
+    pub fn kept(&self) -> impl Iterator<Item = (u32, usize)> {
+        let steps = self.shard.roots().iter().map(|root| &root.physical);
+        steps.map(|steps| (width(&steps.columns), steps.rows))
     }
 
     /// Bytes of the tables of `party`, and of the places of their rows, while a shard has its part of them.
@@ -144,7 +145,7 @@ impl Cut {
 }
 
 impl Query {
-    /// Cuts it into so many shards, in the way that takes the least. That an honest owner has more rows for a shard than there is room for has at most the
+    /// Cuts it into so many shards, in the way that is done soonest by a few workers. That an honest owner has more rows for a shard than there is room for has at most the
     /// probability `2^-security`, whatever the rows are.
     ///
     /// # Errors
@@ -195,14 +196,19 @@ impl Query {
         (tables, asked): (Vec<Placed>, BTreeSet<usize>),
         halves: Halves,
     ) -> Result<Cut> {
-        let Halves { shard, mut merge } = halves;
+        let Halves {
+            shard: relations,
+            mut merge,
+        } = halves;
         let own = of_shard(self.schema(), &tables);
-        let shard = Query::of_shard(shard, own)?;
-        if let Some(place) = kept_of(&mut merge) {
+        let shard = Query::of_shard(relations, own)?;
+        for place in kept_of(&mut merge) {
+            let Root { relation, physical } = &shard.roots()[place.relation];
             *place = Kept {
+                relation: place.relation,
                 shards: shards as usize,
-                rows: shard.physical().rows,
-                distinct: self.distinct(shard.relation())?,
+                rows: physical.rows,
+                distinct: self.distinct(relation)?,
             };
         }
         let merge = self.merging(merge)?;
@@ -227,9 +233,11 @@ impl Query {
 }
 
 impl Cut {
-    /// About how many exchanges of records it takes.
+    /// About how many exchanges of records take place one after another at a party that has as many workers as the square root of the shards. For one worker, the best
+    /// way would often be one in which the merge does nearly everything, in the memory of one machine; for a worker for each shard, one in which each shard does.
     fn exchanges(&self) -> u64 {
-        let shards = self.shard.exchanges().saturating_mul(self.shards.into());
+        let each_has = f64::from(self.shards).sqrt().ceil() as u64;
+        let shards = self.shard.exchanges().saturating_mul(each_has);
         shards.saturating_add(self.merge.exchanges())
     }
 }

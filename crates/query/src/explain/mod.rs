@@ -62,7 +62,23 @@ impl Query {
             takes: None,
             begun: 0,
         };
-        teller.explained(self.physical())
+        match self.roots() {
+            [root] => teller.explained(&root.physical),
+            _ => self.explained_by(&mut teller, "the relations that are kept".into(), None),
+        }
+    }
+
+    /// The steps of all that it gives, below a last one.
+    fn explained_by(&self, teller: &mut Teller<'_>, what: String, takes: Option<StepTally>) -> Explained {
+        let steps = || self.roots().iter().map(|root| &root.physical);
+        Explained {
+            what,
+            owner: None,
+            rows: self.answer_rows(),
+            bits: steps().map(Physical::width).max().unwrap_or(0),
+            takes,
+            of: steps().map(|steps| teller.explained(steps)).collect(),
+        }
     }
 
     /// The same with what each step takes of this [`Query::tally`], and above them the answer, with what that takes besides.
@@ -83,14 +99,8 @@ impl Query {
             false => to.join(" and "),
         };
         let what = format!("the answer, to {to}{also}");
-        Explained {
-            what,
-            owner: None,
-            rows: self.answer_rows(),
-            bits: self.physical().width(),
-            takes: teller.of_step(0),
-            of: vec![teller.explained(self.physical())],
-        }
+        let takes = teller.of_step(0);
+        self.explained_by(&mut teller, what, takes)
     }
 
     /// What every party learns, a sentence each.
@@ -295,8 +305,16 @@ fn what<'a>(physical: &'a Physical, schema: &Schema) -> Option<(String, Vec<&'a 
             let what = format!("each row {times} times, at most {} in all", physical.rows);
             (what, vec![&**input])
         }
-        Step::Kept { shards, rows } => {
-            let what = format!("the rows that {shards} shards have kept, {rows} of each");
+        Step::Kept {
+            relation,
+            shards,
+            rows,
+        } => {
+            let of = match relation {
+                0 => String::new(),
+                relation => format!(" of relation {}", relation + 1),
+            };
+            let what = format!("the rows{of} that {shards} shards have kept, {rows} of each");
             (what, Vec::new())
         }
         Step::Verify { input, most, .. } => {

@@ -79,7 +79,7 @@ impl Planner<'_> {
 }
 
 /// The inputs that an expression is of.
-pub(super) fn of_inputs(expr: &Expr, input_of: &impl Fn(usize) -> usize) -> Vec<usize> {
+pub(crate) fn of_inputs(expr: &Expr, input_of: &impl Fn(usize) -> usize) -> Vec<usize> {
     let mut inputs = Vec::new();
     expr.columns(&mut |column| inputs.push(input_of(column)));
     inputs.sort_unstable();

@@ -21,6 +21,7 @@ pub(crate) mod window;
 
 use std::sync::Arc;
 
+pub(crate) use self::atoms::of_inputs;
 use self::combine::{first, union};
 use self::facts::Facts;
 use self::group::{grouped_by, own_groups};
@@ -139,6 +140,7 @@ fn of_shards(relation: &Relation, kept: &Kept) -> Physical {
         owner: None,
         facts: Facts::new(Vec::new(), kept.distinct.clone()),
         step: Arc::new(Step::Kept {
+            relation: kept.relation,
             shards: kept.shards,
             rows: kept.rows,
         }),

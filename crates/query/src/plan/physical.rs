@@ -74,8 +74,9 @@ pub(crate) enum Step {
     },
     /// Rows of a party become secrets, in the order of these columns.
     Share(Box<Physical>, Vec<usize>),
-    /// What so many shards have kept, so many rows each.
+    /// What so many shards have kept of one of their relations, so many rows each.
     Kept {
+        relation: usize,
         shards: usize,
         rows: usize,
     },

@@ -20,6 +20,7 @@ use cenote_program::{Bits, Session};
 
 use self::cell::{Cell, Layout, any, number};
 use self::expr::Evaluator;
+use self::shards::Taken;
 use crate::expr::{Expr, ValueKind};
 use crate::plan::physical::{Ordered, Physical, Step};
 use crate::segment::Segments;
@@ -37,8 +38,7 @@ pub(crate) struct Executor<'a> {
     pub(crate) session: &'a Session,
     /// What this party gives: of each upload the segments.
     pub(crate) given: VecDeque<VecDeque<BitMatrix>>,
-    /// What shards have kept, if they have kept anything.
-    pub(crate) kept: Option<Bits>,
+    pub(crate) kept: Taken,
     pub(crate) segments: Segments,
     /// What must be 0 for the query to have an answer.
     pub(crate) failures: Vec<Bits>,
@@ -112,7 +112,7 @@ impl<'a> Executor<'a> {
                 let rows = self.rows(input);
                 self.repeated(rows, *count, physical)
             }
-            Step::Kept { .. } => self.of_shards(physical),
+            Step::Kept { relation, .. } => self.of_shards(physical, *relation),
             _ => {
                 let source = self.source_of(physical, step);
                 self.all(source)

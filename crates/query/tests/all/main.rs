@@ -11,5 +11,6 @@ mod memory;
 mod paired;
 mod public;
 mod secret_only;
+mod several_relations;
 mod shards;
 mod texts;

@@ -16,8 +16,8 @@ use crate::differential::{Case, number};
 /// Queries in a run that is not told how many.
 const FEW: u64 = 400;
 
-/// What the shards of one party have kept.
-type Kept = Vec<BitMatrix>;
+/// What the shards of one party have kept, of each relation.
+type Kept = Vec<Vec<BitMatrix>>;
 
 /// What each party keeps of each shard.
 fn keep(cut: &Cut, world: &World, key: &HashKey, shuffling: bool) -> Result<Vec<Kept>, String> {
@@ -51,7 +51,7 @@ fn keep(cut: &Cut, world: &World, key: &HashKey, shuffling: bool) -> Result<Vec<
 }
 
 /// What becomes of a query that is cut so.
-fn merged(cut: &Cut, world: &World, key: &HashKey, shuffling: bool) -> Outcome {
+pub(crate) fn merged(cut: &Cut, world: &World, key: &HashKey, shuffling: bool) -> Outcome {
     let kept = match keep(cut, world, key, shuffling) {
         Ok(kept) => kept,
         Err(what) => return Outcome::Rows(what),
@@ -73,18 +73,18 @@ fn merged(cut: &Cut, world: &World, key: &HashKey, shuffling: bool) -> Outcome {
     outcome(cut.merge(), results.expect("the session ends well"))
 }
 
-fn shards(count: u32) -> NonZero<u32> {
+pub(crate) fn shards(count: u32) -> NonZero<u32> {
     NonZero::new(count).expect("it is not 0")
 }
 
-fn key(of: u64) -> HashKey {
+pub(crate) fn key(of: u64) -> HashKey {
     let mut coin = [7; 32];
     coin[..8].copy_from_slice(&of.to_le_bytes());
     HashKey::new(coin)
 }
 
 /// Asks `sql` in one session and in shards, in all ways that are tried, and wants the same answers. In one of them tables are placed so.
-fn same(world: &World, sql: &str, count: u32, placings: &[Placing]) {
+pub(crate) fn same(world: &World, sql: &str, count: u32, placings: &[Placing]) {
     let query = world.plan(sql).expect("it is planned");
     let whole = world.run(sql);
     assert!(matches!(whole, Outcome::Answer(_)), "{whole:?}");
@@ -101,7 +101,7 @@ fn same(world: &World, sql: &str, count: u32, placings: &[Placing]) {
     assert!(found.iter().any(|found| found == placings), "{sql}: {found:?}");
 }
 
-fn sales() -> World {
+pub(crate) fn sales() -> World {
     World::new(3)
         .table(
             0,
@@ -269,8 +269,11 @@ fn what_meets_by_different_keys_is_not_cut() {
         .table(1, "b", "x u8 not null, y u8 not null", "1 2 | 3 5");
     let mut world = world;
     world.schema.max_join_rows = Some(50);
-    let sql = "SELECT COUNT(*) FROM a FULL JOIN b ON a.x = b.x FULL JOIN a AS c ON c.y = b.y AND c.x = a.y";
-    if let Ok(query) = world.plan(sql) {
+    for sql in [
+        "SELECT COUNT(*) FROM a JOIN a AS c ON a.x = c.y",
+        "SELECT COUNT(*) FROM a JOIN (SELECT x, y FROM a UNION ALL SELECT x, y FROM b WHERE x > 1) c ON a.x = c.y JOIN b ON b.x = c.x AND b.y = a.y",
+    ] {
+        let query = world.plan(sql).expect("it is planned");
         let error = query.cut(shards(2), 40).unwrap_err().to_string();
         assert!(error.contains("no part of the query"), "{error}");
     }
@@ -377,43 +380,90 @@ fn what_shards_send_does_not_follow_from_the_rows() {
     for (table, other) in many.tables.iter_mut().zip(&few.tables) {
         *table = other.gather(&[0]);
     }
-    let sql = "SELECT day, SUM(price) FROM orders o JOIN items i ON o.id = i.of GROUP BY day ORDER BY day";
-    let shapes = |world: &World| {
-        let cut = world.plan(sql).unwrap().cut(shards(3), 40).unwrap();
-        let kept = keep(&cut, world, &key(3), false).unwrap();
-        let shape = |share: &BitMatrix| (share.rows(), share.lanes());
-        kept.iter().flatten().map(shape).collect::<Vec<_>>()
+    let sql = "SELECT day, SUM(price) FROM orders o JOIN items i ON o.id = i.of GROUP BY day";
+    for (sql, relations) in [
+        (format!("{sql} ORDER BY day"), 1),
+        (
+            format!("{sql} HAVING SUM(price) > (SELECT SUM(price) * 0.2 FROM items)"),
+            2,
+        ),
+    ] {
+        let shapes = |world: &World| {
+            let ways = world.plan(&sql).unwrap().ways_to_cut(shards(3), 40).unwrap();
+            let shapes = ways.iter().map(|cut| {
+                let kept = keep(cut, world, &key(3), false).unwrap();
+                let shape = |share: &BitMatrix| (share.rows(), share.lanes());
+                let of_shard = |shard: &Vec<BitMatrix>| shard.iter().map(shape).collect();
+                kept.iter().flatten().map(of_shard).collect()
+            });
+            shapes.collect::<Vec<Vec<Vec<_>>>>()
+        };
+        let few = shapes(&few);
+        assert_eq!(few, shapes(&many));
+        let most = few.iter().flatten().map(Vec::len).max();
+        assert_eq!(most, Some(relations), "{few:?}");
+    }
+}
+
+/// What random queries came to.
+#[derive(Default)]
+struct Found {
+    planned: u64,
+    /// Those that are cut, and those of which a shard keeps several relations in some way.
+    cut: u64,
+    several: u64,
+}
+
+/// The answers of random queries, in all ways in which they can be cut.
+fn answers_in_shards(case_of: fn(u64) -> Case) -> Option<Found> {
+    let seeds: Vec<u64> = match (number("CENOTE_SEED"), number("CENOTE_SHARDS")) {
+        (Some(seed), _) => vec![seed],
+        (None, count) => (0..count.unwrap_or(FEW)).collect(),
     };
-    assert_eq!(shapes(&few), shapes(&many));
+    let mut found = Found::default();
+    for &seed in &seeds {
+        let case = case_of(seed);
+        let Ok(query) = case.world.plan(&case.asked.ours) else {
+            continue;
+        };
+        found.planned += 1;
+        let Ok(ways) = query.ways_to_cut(shards(1 + seed as u32 % 4), 40) else {
+            continue;
+        };
+        found.cut += u64::from(!ways.is_empty());
+        found.several += u64::from(ways.iter().any(|way| way.kept().count() > 1));
+        for in_shards in ways {
+            let outcome = merged(&in_shards, &case.world, &key(seed), seed % 3 == 0);
+            if let Some(wrong) = case.wrong(&outcome) {
+                panic!("seed {seed}\n{}\n{}\n{wrong}", case.told(), in_shards.told());
+            }
+        }
+    }
+    (seeds.len() >= 100).then_some(found)
 }
 
 /// Random queries, of which those that can be cut have their answers.
 #[test]
 fn random_queries_have_their_answers_in_shards() {
-    let seeds: Vec<u64> = match (number("CENOTE_SEED"), number("CENOTE_SHARDS")) {
-        (Some(seed), _) => vec![seed],
-        (None, count) => (0..count.unwrap_or(FEW)).collect(),
-    };
-    let (mut cut, mut planned) = (0u64, 0u64);
-    for &seed in &seeds {
-        let case = Case::new(seed);
-        let Ok(query) = case.world.plan(&case.asked.ours) else {
-            continue;
-        };
-        planned += 1;
-        let Ok(ways) = query.ways_to_cut(shards(1 + seed as u32 % 4), 40) else {
-            continue;
-        };
-        cut += u64::from(!ways.is_empty());
-        for in_shards in ways {
-            let outcome = merged(&in_shards, &case.world, &key(seed), seed % 3 == 0);
-            if let Some(wrong) = case.wrong(&outcome) {
-                panic!("seed {seed}\n{}\n{in_shards:?}\n{wrong}", case.told());
-            }
-        }
+    if let Some(Found { planned, cut, .. }) = answers_in_shards(Case::new) {
+        assert!(3 * cut > planned, "{cut} of {planned} were cut");
     }
-    assert!(
-        seeds.len() < 100 || 3 * cut > planned,
-        "{cut} of {planned} were cut"
-    );
+}
+
+/// The same where totals and groups meet that shards do not have together.
+#[test]
+fn random_totals_have_their_answers_in_shards() {
+    if let Some(Found {
+        planned,
+        cut,
+        several,
+    }) = answers_in_shards(Case::with_totals)
+    {
+        assert!(3 * planned > FEW, "{planned} were planned");
+        assert!(2 * cut > planned, "{cut} of {planned} were cut");
+        assert!(
+            3 * several > planned,
+            "{several} of {planned} keep several relations"
+        );
+    }
 }

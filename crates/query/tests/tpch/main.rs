@@ -63,7 +63,7 @@ fn ours_in_shards(tpch: &Tpch, sql: &str, shards: NonZero<u32>) -> Table {
         Err(Error::Session(error)) => Err(error),
         Err(error) => panic!("{error}: {sql}"),
     };
-    let kept: Vec<Vec<BitMatrix>> = (0..cut.shards())
+    let kept: Vec<Vec<Vec<BitMatrix>>> = (0..cut.shards())
         .map(|shard| {
             let kept = in_the_clear(3, |session| {
                 let own = own(session.me());
@@ -104,10 +104,13 @@ fn agrees_secretly(sql: &str) {
 
 /// The same in shards.
 fn agrees_in_shards(sql: &str) {
+    agrees_in(4, sql);
+}
+
+fn agrees_in(shards: u32, sql: &str) {
     let tpch = Tpch::new(ten_thousandths());
-    compare_with(&tpch, sql, |sql| {
-        ours_in_shards(&tpch, sql, NonZero::new(4).expect("it is not 0"))
-    });
+    let shards = NonZero::new(shards).expect("it is not 0");
+    compare_with(&tpch, sql, |sql| ours_in_shards(&tpch, sql, shards));
 }
 
 fn compare(tpch: &Tpch, sql: &str) {
@@ -191,6 +194,17 @@ queries! {
     q3_in_shards "q3"
     q5_in_shards "q5"
     q6_in_shards "q6"
+    q11_in_shards "q11"
     q13_in_shards "q13"
+    q15_in_shards "q15"
     q18_in_shards "q18"
+    q22_in_shards "q22"
+}
+
+/// Groups and the total that they are compared with are parts of one shard.
+#[test]
+fn q11_in_any_number_of_shards() {
+    for shards in [1, 2, 16] {
+        agrees_in(shards, include_str!("queries/q11.sql"));
+    }
 }

@@ -147,13 +147,13 @@ impl ShardedJob for LanesInShards {
         (shard.and_gates(), merge.and_gates())
     }
 
-    fn shape(&self) -> (usize, usize) {
-        self.lanes.shape()
+    fn shapes(&self) -> Vec<(usize, usize)> {
+        vec![self.lanes.shape()]
     }
 
     fn error_log2(&self, session: f64) -> f64 {
         let kept = (width_of(&self.lanes.program), self.lanes.each);
-        self.counts().error_log2(self.protocol(), kept, session)
+        self.counts().error_log2(self.protocol(), &[kept], session)
     }
 
     fn memory_bytes(&self, party: PartyId) -> Result<u64> {
@@ -193,24 +193,24 @@ impl ShardedJob for LanesInShards {
         Ok(())
     }
 
-    fn shard(&self, begun: &Begun<'_>, shard: u32, session: SessionOf<'_>) -> Result<Held<BitMatrix>> {
+    fn shard(&self, begun: &Begun<'_>, shard: u32, session: SessionOf<'_>) -> Result<Held<Vec<BitMatrix>>> {
         let given = self.inputs(begun, shard)?;
         let Lanes { shard, safer, .. } = &*self.lanes;
         let (share, outcome) = shard.run(safer, (given, None), session)?;
         let none = || Error::local("keeping outputs", std::io::Error::other("there are none"));
         Ok(Held {
-            result: Ok(share.ok_or_else(none)?.into_bits()),
+            result: Ok(vec![share.ok_or_else(none)?.into_bits()]),
             report: outcome.report,
             is_agreed: outcome.is_agreed,
         })
     }
 
-    fn merge(&self, kept: Vec<BitMatrix>, session: SessionOf<'_>) -> Result<Held<Merged>> {
+    fn merge(&self, kept: Vec<Vec<BitMatrix>>, session: SessionOf<'_>) -> Result<Held<Merged>> {
         let lanes = self.lanes.program.lanes();
         let words = self.lanes.each / STEP;
-        let mut all = BitMatrix::zeros(self.shape().0, lanes);
+        let mut all = BitMatrix::zeros(self.lanes.shape().0, lanes);
         for row in 0..all.rows() {
-            for (part, here) in kept.iter().zip(all.row_mut(row).chunks_mut(words)) {
+            for (part, here) in kept.iter().flatten().zip(all.row_mut(row).chunks_mut(words)) {
                 here.copy_from_slice(&part.row(row)[..here.len()]);
             }
         }

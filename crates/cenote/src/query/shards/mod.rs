@@ -60,9 +60,9 @@ impl InShards {
                 cenote_query::Error::Declared(what) => source.fault(at, what),
                 other => other.into(),
             })?;
-        let kept = cut.kept();
+        let kept: Vec<(u32, usize)> = cut.kept().collect();
         counts
-            .check_keeping(protocol, kept)
+            .check_keeping(protocol, &kept)
             .map_err(|what| source.fault(span, what))?;
         Ok(Some(InShards { cut, counts }))
     }
@@ -77,14 +77,14 @@ impl InShards {
         )
     }
 
-    /// Rows and lanes of a party's share of what a shard keeps.
-    pub(super) fn shape(&self, protocol: &Protocol) -> (usize, usize) {
-        let (width, lanes) = self.cut.kept();
-        let rows = match protocol.kept_rows() {
-            Some(rows) => rows * width as usize,
-            None => rows_in_parts(width),
+    /// Rows and lanes of a party's share of each relation that a shard keeps.
+    pub(super) fn shapes(&self, protocol: &Protocol) -> Vec<(usize, usize)> {
+        let kept_rows = protocol.kept_rows();
+        let shape = |(width, lanes): (u32, usize)| match kept_rows {
+            Some(rows) => (rows * width as usize, lanes),
+            None => (rows_in_parts(width), lanes),
         };
-        (rows, lanes)
+        self.cut.kept().map(shape).collect()
     }
 }
 
@@ -258,13 +258,13 @@ impl ShardedJob for QueryInShards {
         (shard.and_gates, merge.and_gates)
     }
 
-    fn shape(&self) -> (usize, usize) {
-        self.sharded.in_shards().shape(self.protocol())
+    fn shapes(&self) -> Vec<(usize, usize)> {
+        self.sharded.in_shards().shapes(self.protocol())
     }
 
     fn error_log2(&self, session: f64) -> f64 {
-        let kept = self.sharded.cut().kept();
-        self.counts().error_log2(self.protocol(), kept, session)
+        let kept: Vec<(u32, usize)> = self.sharded.cut().kept().collect();
+        self.counts().error_log2(self.protocol(), &kept, session)
     }
 
     fn memory_bytes(&self, party: PartyId) -> Result<u64> {
@@ -301,7 +301,7 @@ impl ShardedJob for QueryInShards {
         self.place_rows(begun, done, is_over)
     }
 
-    fn shard(&self, begun: &Begun<'_>, shard: u32, session: SessionOf<'_>) -> Result<Held<BitMatrix>> {
+    fn shard(&self, begun: &Begun<'_>, shard: u32, session: SessionOf<'_>) -> Result<Held<Vec<BitMatrix>>> {
         let own = self.tables_of(begun, shard)?;
         let planned = self.sharded.planned(Part::Shard)?;
         let given = planned.query().prepare_unchecked(self.me, &own)?;
@@ -311,7 +311,7 @@ impl ShardedJob for QueryInShards {
         Party::of(&session).hold(planned, keep, connections, session.progress)
     }
 
-    fn merge(&self, kept: Vec<BitMatrix>, session: SessionOf<'_>) -> Result<Held<Merged>> {
+    fn merge(&self, kept: Vec<Vec<BitMatrix>>, session: SessionOf<'_>) -> Result<Held<Merged>> {
         let planned = self.sharded.planned(Part::Merge)?;
         let given = planned.query().prepare_unchecked(self.me, self.own_tables()?)?;
         let given = given.with_kept(kept);

@@ -29,7 +29,7 @@ pub struct ShardsPlan {
     pub security: u32,
     /// Where the rows of each table are.
     pub tables: Vec<TableInShards>,
-    /// Rows that a shard keeps for the merge.
+    /// Rows that a shard keeps for the merge, of all relations.
     pub kept_rows: u64,
     /// AND gates of a shard.
     pub shard_and_gates: u64,
@@ -72,7 +72,7 @@ impl ShardsPlan {
             attempts: counts.attempts,
             security: counts.security(sharded.job.protocol()),
             tables: tables.collect(),
-            kept_rows: cut.kept().1 as u64,
+            kept_rows: cut.kept().map(|(_, rows)| rows as u64).sum(),
             shard_and_gates: sharded.tallies.shard.and_gates,
             merge_and_gates: sharded.tallies.merge.and_gates,
         }

@@ -127,9 +127,9 @@ fn an_attempt_is_lost_if_what_it_keeps_cannot_be_written() {
         number: 1,
     };
     let job = postcard::from_bytes(&[1; 32]).unwrap();
-    let (rows, lanes) = work.job.shape();
-    let share = cenote_primitives::BitMatrix::zeros(rows, lanes);
-    let error = work.partials.write(&job, &shard, share).unwrap_err();
+    let shapes = work.job.shapes().into_iter();
+    let shares = shapes.map(|(rows, lanes)| cenote_primitives::BitMatrix::zeros(rows, lanes));
+    let error = work.partials.write(&job, &shard, shares.collect()).unwrap_err();
     let outcome = Threads::failed(&work, &shard, error);
     assert!(matches!(outcome, Outcome::Lost(_)), "{outcome:?}");
 }

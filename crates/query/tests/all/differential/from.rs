@@ -19,7 +19,7 @@ fn sort(field: &Field) -> Sort {
     }
 }
 
-fn alike(one: Sort, other: Sort) -> bool {
+pub(super) fn alike(one: Sort, other: Sort) -> bool {
     let class = |sort| {
         if let Sort::Decimal(_) = sort {
             Sort::Int
@@ -172,7 +172,7 @@ impl Queries<'_> {
     }
 
     /// A subquery under a name of its own.
-    fn named(&mut self, part: Part) -> Part {
+    pub(super) fn named(&mut self, part: Part) -> Part {
         let name = self.name("a");
         Part {
             ours: format!("({}) as {name}", part.ours),
@@ -212,7 +212,7 @@ impl Queries<'_> {
     }
 
     /// A table or a subquery, under a name of its own.
-    fn factor(&mut self, depth: usize) -> Part {
+    pub(super) fn factor(&mut self, depth: usize) -> Part {
         let name = self.name("a");
         if depth > 0 && self.random.chance(20) {
             let part = self.body(depth - 1);

@@ -9,6 +9,7 @@ mod queries;
 mod random;
 mod statistics;
 mod tables;
+mod totals;
 mod windows;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,6 +51,18 @@ impl Case {
         // Seldom, as not all queries can do without owners.
         world.schema.secret_only = seed % 16 == 5;
         let asked = Queries::new(&mut random, &world).query();
+        Case { world, asked }
+    }
+
+    /// A query in which what is made of some groups meets what is made of others.
+    pub(crate) fn with_totals(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut world = world(&mut random);
+        world.segments = (seed % 2 == 1).then_some(1 + seed as usize / 2 % 4);
+        world.schema.answer.min_group = 0;
+        world.schema.max_join_rows = Some(3000);
+        world.schema.secret_only = seed % 8 == 5;
+        let asked = Queries::new(&mut random, &world).with_totals();
         Case { world, asked }
     }
 

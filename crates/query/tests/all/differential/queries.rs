@@ -114,7 +114,8 @@ impl<'a> Queries<'a> {
     }
 
     /// ORDER BY and LIMIT, by columns of the answer or by others of `scope`.
-    fn ordered(&mut self, part: Part, [with_ours, with_lite]: [String; 2], scope: &[Sql]) -> Asked {
+    pub(super) fn ordered(&mut self, part: Part, with: [String; 2], scope: &[Sql]) -> Asked {
+        let [with_ours, with_lite] = with;
         let columns: Vec<(Sort, bool)> = part
             .columns
             .iter()
