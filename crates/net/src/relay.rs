@@ -13,6 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 
 use crate::crowd::Crowd;
 use crate::deadline::Deadline;
@@ -258,7 +259,9 @@ impl State {
     /// Keeps a connection from inside ready.
     fn hold(&self, stream: TcpStream, ticket: &Ticket) {
         let mut places = lock(&self.places);
-        let place = places.values_mut().find(|place| place.ticket == *ticket);
+        let place = places
+            .values_mut()
+            .find(|place| place.ticket.ct_eq(ticket).into());
         if let Some(place) = place.filter(|place| place.ready.len() < MOST_READY) {
             place.ready.push(stream);
             self.changed.notify_all();

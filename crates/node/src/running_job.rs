@@ -211,7 +211,7 @@ impl RunningJob {
         connections
     }
 
-    /// It is so far. Gives whether that is worth telling: a percent more, or a shard, and a while after the last time.
+    /// It is so far. Gives whether that is worth telling: its shards are at another attempt, or a percent more is done, a while after the last time.
     pub(crate) fn progress(&self, far: &query::Far) -> bool {
         let (done, total) = (far.done, far.total);
         let changed = self.are_shards_changed(far.shards.as_ref());
@@ -223,7 +223,7 @@ impl RunningJob {
         }
         let mut next = lock(&self.next_word);
         let now = Instant::now();
-        if now < *next {
+        if now < *next && !changed {
             return false;
         }
         *next = now + WORDS;

@@ -232,15 +232,15 @@ impl Objects {
 
     /// Removes all objects, as far as that is possible.
     pub(crate) fn remove_all(&self) {
-        let removed = self.block_on(self.within(async {
+        let removed = self.block_on(async {
             let found = self
                 .store
                 .list(Some(&self.prefix))
                 .map_ok(|object| object.location);
             let mut removed = self.store.delete_stream(found.boxed());
-            while removed.try_next().await?.is_some() {}
-            Ok::<_, object_store::Error>(())
-        }));
+            while self.within(removed.try_next()).await?.is_some() {}
+            Ok::<_, String>(())
+        });
         if let Err(error) = removed {
             tracing::warn!(url = self.url, error, "what is of no more use stays in the store");
         }

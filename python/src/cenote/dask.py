@@ -83,7 +83,7 @@ def query(
     relay: str | None = None,
     memory: int | None = None,
     tables: Mapping[str, Table] | None = None,
-    protocol: str = "three",
+    protocol: str | None = None,
     security: int | None = None,
     to: Sequence[int] | None = None,
     min_group: int | None = None,
@@ -116,8 +116,9 @@ def query(
     Parameters
     ----------
     protocol
-        ``"three"``. Two parties state ``"authenticated"`` or ``"jimu"``; or ``"lego"`` with a ``security`` below 40,
-        since a session in shards needs some bits more than the query, and 40 are all that it has.
+        Without it, ``"authenticated"`` for two ``clients``, and otherwise ``"three"``. Two organisations state
+        ``"authenticated"`` or ``"jimu"``; or ``"lego"`` with a ``security`` below 40, since a session in shards needs
+        some bits more than the query, and 40 are all that it has.
     sql, tables, security, to, min_group, max_rows, max_join_rows, secret_only, **named
         As for :func:`cenote.query`. Between organisations they are the same at all parties, and this party's tables
         have ``columns`` and ``max_rows`` stated, as for :meth:`cenote.Party.query`. With ``clients``, what is not
@@ -182,6 +183,8 @@ def query(
     ...     visits=cenote.table(visits_ddf, party=1),
     ... )
     """
+    if protocol is None:
+        protocol = "authenticated" if clients is not None and len(clients) == 2 else "three"
     settings = {**settings_of(protocol, security, max_join_rows, secret_only), "shards": shards, "attempts": attempts}
     known = {**(tables or {}), **named}
     _job.check(known)

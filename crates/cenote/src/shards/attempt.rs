@@ -106,14 +106,47 @@ pub(super) struct State {
     pub(super) kept: BTreeMap<u32, Attempt>,
     /// What the merge came to.
     pub(super) merged: Option<Held<Merged>>,
-    /// What each session cost.
-    pub(super) reports: Vec<PartyReport>,
+    /// What all sessions cost that ended well.
+    pub(super) report: Option<PartyReport>,
     /// Why this party cannot go on.
     pub(super) failure: Option<Error>,
     /// A session of the merge has begun: its answer may have been opened.
     pub(super) is_opened: bool,
     /// All parties are done.
     pub(super) is_done: bool,
+}
+
+impl State {
+    /// What another session cost.
+    pub(super) fn add(&mut self, report: PartyReport) {
+        self.report = Some(match self.report.take() {
+            None => report,
+            Some(all) => together(all, report),
+        });
+    }
+}
+
+/// What several sessions cost together.
+fn together(mut all: PartyReport, one: PartyReport) -> PartyReport {
+    let (costs, own) = (&mut all.costs, one.costs);
+    for (phase, time) in own.seconds.iter() {
+        costs.seconds.add(phase, Duration::from_secs_f64(time));
+    }
+    costs.and_gates += own.and_gates;
+    costs.rounds += own.rounds;
+    costs.bytes_sent += own.bytes_sent;
+    costs.bytes_received += own.bytes_received;
+    costs.messages_sent += own.messages_sent;
+    costs.memory_bound_bytes = costs.memory_bound_bytes.max(own.memory_bound_bytes);
+    let (description, own) = (&mut all.description, one.description);
+    description.error_log2 = description.error_log2.max(own.error_log2);
+    let bits = [description.computational_bits, own.computational_bits];
+    description.computational_bits = bits.into_iter().flatten().reduce(f64::min);
+    description.circuit.and_depth += own.circuit.and_depth;
+    all.warnings.extend(one.warnings);
+    // Shards open none.
+    all.outputs.extend(one.outputs);
+    all
 }
 
 /// What the parties of an attempt compare besides the job.
@@ -239,7 +272,7 @@ impl Work {
                     let held = self.job.shard(&begun, shard, one)?;
                     let shares = agreed(held.result, held.is_agreed)?;
                     self.partials.write(&begun.job, attempt, shares)?;
-                    self.state().reports.push(held.report);
+                    self.state().add(held.report);
                     Ok(())
                 }
                 Piece::Merge => self.merge(&begun, one),
@@ -259,7 +292,7 @@ impl Work {
         let held = held?;
         let is_agreed = held.is_agreed;
         let mut state = self.state();
-        state.reports.push(held.report.clone());
+        state.add(held.report.clone());
         state.merged = Some(held);
         agreed(Ok(()), is_agreed)
     }

@@ -1,6 +1,7 @@
 //! The worker of a party on one machine: a thread of its process, which computes one part after another.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -43,6 +44,13 @@ type Under = Arc<Mutex<Option<Running>>>;
 
 fn lock(running: &Under) -> MutexGuard<'_, Option<Running>> {
     running.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `work` comes to on a thread that must say so whatever happens there.
+pub(super) fn caught<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What it has left behind half done is not looked at again: an attempt has a session of its own.
+    let caught = std::panic::catch_unwind(AssertUnwindSafe(work));
+    caught.unwrap_or_else(|_| Err(Error::local(what, std::io::Error::other("its thread panicked"))))
 }
 
 /// Tells how an attempt has ended.
@@ -166,10 +174,10 @@ impl Crew for Threads {
     }
 
     fn listen(&mut self, attempt: &Attempt) {
+        let mut running = lock(&self.running);
         if let Some(outcome) = self.work.cannot(attempt) {
             return ended(&self.tell, attempt, outcome);
         }
-        let mut running = lock(&self.running);
         if running.is_some() {
             let outcome = Outcome::Lost("its worker is at another part".into());
             return ended(&self.tell, attempt, outcome);
@@ -209,7 +217,11 @@ impl Crew for Threads {
             let mut progress = |done, total| {
                 tell(Event::Progress { attempt, done, total });
             };
-            let result = scope.run(|| work.run(&attempt, &name, &places, ready, &mut progress));
+            let result = scope.run(|| {
+                caught("computing a shard", || {
+                    work.run(&attempt, &name, &places, ready, &mut progress)
+                })
+            });
             *lock(&under) = None;
             let outcome = match result {
                 Ok(()) => Outcome::Done,

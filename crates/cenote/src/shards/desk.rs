@@ -229,7 +229,9 @@ impl Desk {
                 let counts = |ended: bool| !ended || matches!(outcome, Outcome::Failed(_));
                 if let Some((attempt, ..)) = worker.at.take().filter(|at| counts(at.2)) {
                     let report = report.and_then(|report| serde_json::from_str(&report).ok());
-                    self.work.state().reports.extend(report);
+                    if let Some(report) = report {
+                        self.work.state().add(report);
+                    }
                     ended(&self.tell, &attempt, outcome);
                 }
                 Told::Wait

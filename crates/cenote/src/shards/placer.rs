@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use cenote_shards::Event;
 
 use super::attempt::Work;
-use super::crew::{Tell, may_go_better};
+use super::crew::{Tell, caught, may_go_better};
 use crate::{Error, Result};
 
 impl Work {
@@ -46,7 +46,9 @@ impl Placer {
         if thread.is_none() {
             let (work, tell) = (Arc::clone(&self.work), Arc::clone(&self.tell));
             let (are_placed, is_over) = (Arc::clone(&self.are_placed), Arc::clone(&self.is_over));
-            let place = move || match work.place(&|| is_over.load(Ordering::Acquire)) {
+            let place = move || match caught("placing rows for workers", || {
+                work.place(&|| is_over.load(Ordering::Acquire))
+            }) {
                 Ok(()) => {
                     are_placed.store(true, Ordering::Release);
                     tell(Event::Free);

@@ -110,6 +110,15 @@ impl OneParty {
         Ok(self)
     }
 
+    /// Whether an earlier run of this party has left the job half done.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.ledger().exists()
+    }
+
+    fn ledger(&self) -> PathBuf {
+        self.folder.join("attempts")
+    }
+
     /// Meets the peers of `config`, and runs the job with them.
     ///
     /// # Errors
@@ -151,7 +160,7 @@ impl OneParty {
         let job = coordinated(&*self.job)?;
         let (folder, start) = (self.folder.clone(), self.start);
         let identity = Arc::clone(&self.identity);
-        let mut ledger = Ledger::open(&folder.join("attempts"), &job)?;
+        let mut ledger = Ledger::open(&self.ledger(), &job)?;
         let (of_shard, of_merge) = self.job.and_gates();
         let shards = u64::from(self.job.counts().shards);
         let keys = commitment(&*self.job, &identity)?;
@@ -208,7 +217,7 @@ fn ended(
     start: Instant,
 ) -> Result<Held<Merged>> {
     let mut state = work.state();
-    let report = together(std::mem::take(&mut state.reports), &*work.job, start);
+    let report = state.report.take().map(|all| of_job(all, &*work.job, start));
     let (merged, known) = (state.merged.take(), state.failure.take());
     drop(state);
     if merged.is_none()
@@ -268,42 +277,21 @@ fn failure(error: cenote_shards::Error) -> Error {
     }
 }
 
-/// What all sessions of a job cost together.
-fn together(reports: Vec<PartyReport>, job: &dyn ShardedJob, start: Instant) -> Option<PartyReport> {
-    let mut reports = reports.into_iter();
-    let mut all = reports.next()?;
-    let add = |seconds: &mut Seconds, other: &Seconds| {
-        for (phase, time) in other.iter().filter(|(phase, _)| *phase != "total") {
-            seconds.add(phase, Duration::from_secs_f64(time));
-        }
-    };
+/// What a job cost whose sessions cost so much together.
+fn of_job(mut all: PartyReport, job: &dyn ShardedJob, start: Instant) -> PartyReport {
     let mut seconds = Seconds::default();
-    add(&mut seconds, &all.costs.seconds);
-    for report in reports {
-        add(&mut seconds, &report.costs.seconds);
-        let (costs, own) = (&mut all.costs, report.costs);
-        costs.and_gates += own.and_gates;
-        costs.rounds += own.rounds;
-        costs.bytes_sent += own.bytes_sent;
-        costs.bytes_received += own.bytes_received;
-        costs.messages_sent += own.messages_sent;
-        costs.memory_bound_bytes = costs.memory_bound_bytes.max(own.memory_bound_bytes);
-        let error = &mut all.description.error_log2;
-        *error = error.max(report.description.error_log2);
-        let bits = [
-            all.description.computational_bits,
-            report.description.computational_bits,
-        ];
-        all.description.computational_bits = bits.into_iter().flatten().reduce(f64::min);
-        all.description.circuit.and_depth += report.description.circuit.and_depth;
-        all.warnings.extend(report.warnings);
-        // Shards open none.
-        all.outputs.extend(report.outputs);
+    for (phase, time) in all.costs.seconds.iter().filter(|(phase, _)| *phase != "total") {
+        seconds.add(phase, Duration::from_secs_f64(time));
     }
     seconds.add("total", start.elapsed());
     let shards = job.counts().shards;
     let (of_shard, of_merge) = job.and_gates();
-    all.description.error_log2 = job.error_log2(all.description.error_log2);
+    let description = &mut all.description;
+    description.error_log2 = job.error_log2(description.error_log2);
+    description.circuit.name = format!("{} in {shards} shards", job.name());
+    description.circuit.and_gates = u64::from(shards) * of_shard + of_merge;
+    description.protocol = job.protocol().clone();
+    description.lanes = job.lanes() as u64;
     let costs = &mut all.costs;
     costs.seconds = seconds;
     costs.bits_per_and = None;
@@ -311,11 +299,7 @@ fn together(reports: Vec<PartyReport>, job: &dyn ShardedJob, start: Instant) -> 
     costs.memory_bound_bytes = job
         .memory_bytes(PartyId(costs.party))
         .unwrap_or(costs.memory_bound_bytes);
-    all.description.circuit.name = format!("{} in {shards} shards", job.name());
-    all.description.circuit.and_gates = u64::from(shards) * of_shard + of_merge;
-    all.description.protocol = job.protocol().clone();
-    all.description.lanes = job.lanes() as u64;
-    Some(all)
+    all
 }
 
 /// Where the workers of a party that are processes of their own find their coordinator, and peers find them.

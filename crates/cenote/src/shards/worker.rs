@@ -93,7 +93,7 @@ impl Worker {
                 Told::Listen(attempt) => {
                     let outcome = self.attempt(&attempt)?;
                     told(&attempt, &outcome);
-                    let report = self.work.state().reports.pop();
+                    let report = self.work.state().report.take();
                     let report = report.filter(|_| outcome == Outcome::Done);
                     let report = report.and_then(|report| serde_json::to_string(&report).ok());
                     self.say(&Said::Ended(outcome.clone(), report))?;

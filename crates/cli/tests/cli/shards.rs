@@ -117,7 +117,7 @@ fn groups_meet_their_total() {
     let text = std::fs::read_to_string(job(folder.path(), "all.toml", "")).unwrap();
     let text = text.replace("to = [0, 1, 2]", "to = [1]").replace(
         "ORDER BY",
-        "HAVING SUM(price) > (SELECT SUM(price) * 0.2 FROM items) ORDER BY",
+        "HAVING SUM(price) > (SELECT SUM(price) * 0.07 FROM items) ORDER BY",
     );
     let answer = |head: &str| {
         let job = write(folder.path(), "job.toml", &format!("{head}\n{text}"));
@@ -130,6 +130,9 @@ fn groups_meet_their_total() {
         let head = format!("protocol = \"{protocol}\"\nshards = 4");
         assert_eq!(answer(&head), whole, "{protocol}");
     }
+    let plan = run(cenote().arg("plan").arg(folder.path().join("job.toml")));
+    let second = "the rows of relation 2 that 4 shards have kept, 1 of each";
+    assert!(plan.stdout.contains(second), "{}", plan.stdout);
 }
 
 #[test]

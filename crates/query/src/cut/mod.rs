@@ -151,8 +151,15 @@ impl Query {
     /// # Errors
     /// [`Error::Query`](crate::Error::Query) if no part of it can be computed in shards, [`Error::Declared`](crate::Error::Declared) if there are too many.
     pub fn cut(&self, shards: NonZero<u32>, security: u32) -> Result<Cut> {
-        let ways = self.ways_to_cut(shards, security)?;
-        let best = ways.into_iter().min_by_key(Cut::exchanges);
+        let mut best: Option<Cut> = None;
+        self.for_each_way(shards, security, |cut| {
+            if best
+                .as_ref()
+                .is_none_or(|best| cut.exchanges() < best.exchanges())
+            {
+                best = Some(cut);
+            }
+        })?;
         best.ok_or_else(|| refused(self.relation()))
     }
 
@@ -162,6 +169,13 @@ impl Query {
     /// As [`Query::cut`].
     #[doc(hidden)]
     pub fn ways_to_cut(&self, shards: NonZero<u32>, security: u32) -> Result<Vec<Cut>> {
+        let mut ways = Vec::new();
+        self.for_each_way(shards, security, |cut| ways.push(cut))?;
+        Ok(ways)
+    }
+
+    /// Tells of all ways that are tried, one at a time: plans are large.
+    fn for_each_way(&self, shards: NonZero<u32>, security: u32, mut told: impl FnMut(Cut)) -> Result<()> {
         let shards = shards.get();
         if shards > MAX_SHARDS {
             let what = format!("`shards` is {shards}, and {MAX_SHARDS} is the most");
@@ -169,7 +183,7 @@ impl Query {
         }
         let work = Work::default();
         let relation = places(self.relation(), self.schema(), &work)?;
-        let (mut cuts, mut failed) = (Vec::new(), None);
+        let (mut is_cut, mut failed) = (false, None);
         for placings in candidates(&relation, self.schema()) {
             let tables = placed(self.schema(), &placings, shards, security)?;
             let places = Places {
@@ -180,13 +194,16 @@ impl Query {
                 continue;
             };
             match self.cut_so(shards, (tables, relation.scanned()), halves) {
-                Ok(cut) => cuts.push(cut),
+                Ok(cut) => {
+                    is_cut = true;
+                    told(cut);
+                }
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
         match failed {
-            Some(error) if cuts.is_empty() => Err(error),
-            _ => Ok(cuts),
+            Some(error) if !is_cut => Err(error),
+            _ => Ok(()),
         }
     }
 

@@ -64,7 +64,7 @@ impl Query {
         };
         match self.roots() {
             [root] => teller.explained(&root.physical),
-            _ => self.explained_by(&mut teller, "the relations that are kept".into(), None),
+            _ => self.explained_by(&mut teller, "what is kept for the merge".into(), None),
         }
     }
 
@@ -98,7 +98,10 @@ impl Query {
             true => "all parties".to_owned(),
             false => to.join(" and "),
         };
-        let what = format!("the answer, to {to}{also}");
+        let what = match self.is_shard() {
+            true => "what is kept for the merge".to_owned(),
+            false => format!("the answer, to {to}{also}"),
+        };
         let takes = teller.of_step(0);
         self.explained_by(&mut teller, what, takes)
     }

@@ -56,6 +56,8 @@ fn groups_and_totals_are_kept_side_by_side() {
         let so = |cut: &&Cut| cut.tables().iter().map(|table| table.placing).eq(placings);
         let cut = ways.iter().find(so).expect("it was found before");
         assert_eq!(cut.kept().count(), 2, "{sql}");
+        // Parties compare digests of all that is told.
+        assert_eq!(cut.shard().explained().of.len(), 2, "{sql}");
     }
 }
 

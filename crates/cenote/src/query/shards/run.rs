@@ -61,6 +61,8 @@ pub(in crate::query) fn run_party(
     spare_huge_pages(&sharded, config.me)?;
     let query = Box::new(QueryInShards::new(sharded, config.me, rows));
     let party = OneParty::elsewhere(config, identity, query, start)?.with_desk(desk)?;
+    // A job that goes on was counted when it began, and opens one answer.
+    let policy = policy.filter(|_| !party.goes_on());
     let run = |session: &Session| party.meet(config, session, progress)?.answer().told(&job);
     answered(config, &job, policy, || Session::run(STOPPED, run))
 }
