@@ -51,6 +51,8 @@ pub struct Job {
     keeping: Keeping,
     /// How it is cut, if it is.
     counts: Option<Counts>,
+    /// What is made of its circuit has at most so many gates.
+    most_gates: usize,
 }
 
 impl Job {

@@ -21,6 +21,7 @@ use cenote_session::{Error as EngineError, Parties};
 use zeroize::Zeroize;
 
 use crate::{Error, Result};
+pub(crate) use circuit::too_large;
 use share::SHAPE;
 pub use share::Share;
 

@@ -185,7 +185,9 @@ impl Compiled {
     /// How much room it takes when it is ready: gates.
     pub(crate) fn weight(&self) -> usize {
         let work = match &self.work {
-            Work::Circuit { program, .. } => program.circuit().gates().len(),
+            Work::Circuit { program, lanes, .. } => {
+                program.circuit().gates().len() + lanes.as_ref().map_or(0, |lanes| lanes.gates())
+            }
             Work::Query(query) => PART * query.parts(),
         };
         work + self.bundle.bytes() / 64

@@ -410,6 +410,17 @@ mod tests {
             let refused = programs.read(bundle(name, 3)).map(drop).expect_err(name);
             assert!(refused.contains(part), "{refused}");
         }
+        // Two parties authenticate what shards keep, which comes to more than the circuit.
+        let outputs = 40_000;
+        let lines: String = (0..outputs)
+            .map(|wire| format!("1 1 0 {} EQW\n", wire + 2))
+            .collect();
+        let circuit = format!("{outputs} {}\n2 1 1\n1 {outputs}\n\n{lines}", outputs + 2);
+        let mut wide = bundle("add8", 2);
+        wide.job = format!("shards = 1\n{}", wide.job.replace("lib:add8", "wide.txt"));
+        wide.files.insert("wide.txt".into(), circuit);
+        let refused = programs.read(wide).map(drop).expect_err("wide outputs");
+        assert!(refused.contains(&bound), "{refused}");
         // What counts is what a circuit comes to, not the numbers in its name.
         let exposure = bundle("exposure2x64-1000000000", 3);
         programs.read(exposure).expect("a small circuit");

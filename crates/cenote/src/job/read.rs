@@ -89,7 +89,13 @@ impl Job {
         let demand = program.demand();
         let (mut cheapest, mut refused) = (None, None);
         for mut protocol in Protocol::all().filter(|protocol| protocol.parties() == parties) {
-            let prepared = apply(&mut protocol, settings, source).and_then(|()| protocol.prepare(&demand));
+            let prepared = apply(&mut protocol, settings, source).and_then(|()| {
+                // One that cannot cut it is of no use, however cheap.
+                match self.cut_for(&protocol, lanes) {
+                    Some(Err(why)) => Err(Error::Usage(why)),
+                    _ => protocol.prepare(&demand),
+                }
+            });
             match prepared {
                 Ok(prepared) => {
                     let bytes = prepared.traffic_bytes(&demand);
@@ -169,6 +175,7 @@ fn checked(
         output_files,
         keeping,
         counts: counts.map(|(counts, _)| counts),
+        most_gates,
     };
     job.protocol = match named {
         Some(protocol) => protocol,

@@ -13,7 +13,7 @@ pub use self::plan::LanesPlan;
 pub(crate) use self::plan::proposed;
 use super::Job;
 use crate::admission::PROCESS;
-use crate::keeping::{Keep, Keeping, Share, Take, wipe};
+use crate::keeping::{Keep, Keeping, Share, Take, too_large, wipe};
 use crate::runner::Outcome;
 use crate::shards::{Counts, SessionOf};
 use crate::{Error, Party, Program, Protocol, Result};
@@ -89,10 +89,10 @@ impl Lanes {
             return Err("a circuit without outputs is not cut; leave `shards` out".into());
         }
         counts.check_keeping(protocol, &[(width_of(&program), each)])?;
-        let rows = protocol.kept_rows();
+        let limits = (protocol.kept_rows(), job.most_gates);
         Ok(Lanes {
-            shard: Half::of_shard(&program, rows, each).map_err(told)?,
-            merge: Half::merging(&program, rows).map_err(told)?,
+            shard: Half::of_shard(&program, limits, each).map_err(told)?,
+            merge: Half::merging(&program, limits).map_err(told)?,
             safer: counts.protocol(protocol).map_err(told)?,
             protocol: protocol.clone(),
             program,
@@ -117,6 +117,14 @@ impl Lanes {
     /// The protocol of each session.
     pub(crate) fn safer(&self) -> &Protocol {
         &self.safer
+    }
+
+    /// Gates of the circuits of all sessions, in a lane: what it takes of memory while it waits.
+    pub fn gates(&self) -> usize {
+        let halves = self
+            .sessions()
+            .map(|(program, _)| program.circuit().gates().len());
+        self.program.circuit().gates().len() + halves.iter().sum::<usize>()
     }
 
     /// AND gates of all sessions.
@@ -204,6 +212,11 @@ impl Lanes {
     }
 }
 
+/// The circuit that was built, of at most so many gates.
+fn finished(b: Builder, most: usize) -> Result<Circuit> {
+    b.finish_within().ok_or_else(|| too_large(most))
+}
+
 /// Bits of all outputs, in a lane.
 fn width_of(program: &Program) -> u32 {
     let values = program.circuit().outputs().iter();
@@ -219,9 +232,10 @@ const OUTPUTS: &str = "outputs";
 
 impl Half {
     /// What a shard of `each` lanes computes of `program`: it keeps all outputs.
-    fn of_shard(program: &Program, rows: Option<usize>, each: usize) -> Result<Self> {
+    /// Nothing of it comes to more than `most` gates.
+    fn of_shard(program: &Program, (rows, most): (Option<usize>, usize), each: usize) -> Result<Self> {
         let circuit = program.circuit();
-        let mut b = Builder::new();
+        let mut b = Builder::within(most);
         let inputs = circuit.inputs().iter();
         let inputs: Vec<_> = inputs
             .map(|value| b.input(&value.name, value.width, value.order))
@@ -235,7 +249,7 @@ impl Half {
             width: outputs.len() as u32,
         };
         let takes = vec![None; inputs.len()];
-        let (circuit, keeping) = Keeping::new(&b.finish(), takes, vec![Some(keep)], rows, usize::MAX)?;
+        let (circuit, keeping) = Keeping::new(&finished(b, most)?, takes, vec![Some(keep)], rows, most)?;
         let owners = program.owners().iter().copied();
         Self::whole(
             (program.name(), circuit, keeping),
@@ -246,10 +260,10 @@ impl Half {
     }
 
     /// What is computed of what shards have kept: every output of `program` is opened.
-    fn merging(program: &Program, rows: Option<usize>) -> Result<Self> {
+    fn merging(program: &Program, (rows, most): (Option<usize>, usize)) -> Result<Self> {
         let values = program.circuit().outputs();
         let width = width_of(program);
-        let mut b = Builder::new();
+        let mut b = Builder::within(most);
         let all = b.input(OUTPUTS, width, BitOrder::Lsb);
         let mut rest = &all[..];
         for value in values {
@@ -264,7 +278,7 @@ impl Half {
             width,
         };
         let keeps = vec![None; values.len()];
-        let (circuit, keeping) = Keeping::new(&b.finish(), vec![Some(take)], keeps, rows, usize::MAX)?;
+        let (circuit, keeping) = Keeping::new(&finished(b, most)?, vec![Some(take)], keeps, rows, most)?;
         let receivers = program.receivers().to_vec();
         let merged = (program.name(), circuit, keeping);
         Self::whole(merged, Vec::new(), receivers, program.lanes())

@@ -133,7 +133,7 @@ fn put_out(b: &mut Builder, keep: &Keep, bits: &[Bit], [first, second]: &[Vec<Bi
     b.output(&of(&keep.name, PAIR[1]), &[share, tags].concat(), BitOrder::Lsb);
 }
 
-fn too_large(most: usize) -> Error {
+pub(crate) fn too_large(most: usize) -> Error {
     Error::Usage(format!(
         "with what is kept the circuit comes to more than {most} gates; use a smaller one and more lanes"
     ))

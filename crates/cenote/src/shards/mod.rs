@@ -33,7 +33,7 @@ pub use self::run::{DeskAt, Placement, work_for};
 pub(crate) use self::run::{OneParty, STOPPED, at_seat};
 pub use self::worker::WORKER_PAUSE;
 pub use crate::job::shards::Lanes;
-use crate::report::Held;
+use crate::report::{CircuitDescription, Held};
 use crate::{Protocol, Result, Transport};
 pub use cenote_shards::topology;
 
@@ -48,13 +48,11 @@ pub(crate) trait ShardedJob: Send + Sync {
     /// What parties compare: all that they do, and what follows from it.
     fn terms(&self) -> Terms;
 
-    /// What reports call it.
-    fn name(&self) -> &str;
+    /// What stands for what is computed, however it is cut and however safe it is: a party remembers by this that its answer may have been opened.
+    fn digest(&self) -> String;
 
-    /// Instances side by side, of all shards.
-    fn lanes(&self) -> usize {
-        1
-    }
+    /// What reports tell of it, where a session tells `of_one`, and how many instances of that there are.
+    fn described(&self, of_one: CircuitDescription) -> (CircuitDescription, usize);
 
     /// AND gates of a shard, and of the merge.
     fn and_gates(&self) -> (u64, u64);

@@ -15,7 +15,7 @@ use super::crew::{Listening, Tell, Threads};
 use super::desk::{Door, Remote};
 use super::partial::{Keep, Partials};
 use super::worker::Worker;
-use super::{Merged, ShardedJob, coordinated, job_digest};
+use super::{Merged, ShardedJob, coordinated};
 use crate::job::shards::placed as circuit_in_shards;
 use crate::local::Seat;
 use crate::meeting::{entered, listen_address, meet_with, resolve};
@@ -58,7 +58,7 @@ impl OneParty {
         job: Box<dyn ShardedJob>,
         start: Instant,
     ) -> Result<Self> {
-        let name = &job_digest(&*job)[..16];
+        let name = &job.digest()[..16];
         let folder = config.shards.join(name);
         Ok(OneParty {
             me: config.me,
@@ -284,14 +284,13 @@ fn of_job(mut all: PartyReport, job: &dyn ShardedJob, start: Instant) -> PartyRe
         seconds.add(phase, Duration::from_secs_f64(time));
     }
     seconds.add("total", start.elapsed());
-    let shards = job.counts().shards;
-    let (of_shard, of_merge) = job.and_gates();
     let description = &mut all.description;
     description.error_log2 = job.error_log2(description.error_log2);
-    description.circuit.name = format!("{} in {shards} shards", job.name());
-    description.circuit.and_gates = u64::from(shards) * of_shard + of_merge;
+    let (mut circuit, lanes) = job.described(description.circuit.clone());
+    circuit.name = format!("{} in {} shards", circuit.name, job.counts().shards);
+    description.circuit = circuit;
+    description.lanes = lanes as u64;
     description.protocol = job.protocol().clone();
-    description.lanes = job.lanes() as u64;
     let costs = &mut all.costs;
     costs.seconds = seconds;
     costs.bits_per_and = None;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::common::{Ended, cenote, finish, run, write};
-use crate::shards::Clusters;
+use crate::workers::Clusters;
 use crate::world::World;
 
 const LANES: usize = 300;

@@ -36,4 +36,5 @@ mod soak;
 mod tampering;
 mod two;
 mod unsettled;
+mod workers;
 mod world;

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::MAX_PLANNED;
+use super::MAX_TRIED;
 use super::placing::{Placing, column_of, equal};
 use crate::expr::Expr;
 use crate::relation::{Operation, Relation};
@@ -45,35 +45,48 @@ pub(super) fn candidates(relation: &Relation, schema: &Schema) -> Vec<Vec<Placin
         let cut = cut.filter(|(placing, _)| **placing != Placing::Whole);
         cut.map(|(_, table)| table.max_rows).sum::<usize>()
     };
-    let sorted = |all: BTreeSet<Vec<Placing>>| {
-        let mut all: Vec<Vec<Placing>> = all.into_iter().collect();
-        all.sort_by_key(|placings| std::cmp::Reverse(cut_rows(placings)));
-        all
-    };
-    let mut all = sorted(side_by_side(&sorted(all), &found.components(schema.tables.len())));
-    all.truncate(MAX_PLANNED);
-    all
+    let mut all: Vec<Vec<Placing>> = all.into_iter().collect();
+    all.sort_by_key(|placings| std::cmp::Reverse(cut_rows(placings)));
+    let mut both = side_by_side(&all, &found.components(schema.tables.len()));
+    both.sort_by_key(|placings| std::cmp::Reverse(cut_rows(placings)));
+    // Those of several components may have rows meet that no condition says are equal, so they do not push out all others.
+    all.truncate(MAX_TRIED);
+    both.truncate(MAX_TRIED);
+    both.retain(|placings| !all.contains(placings));
+    both.extend(all);
+    both
 }
 
-/// These ways, and with each of them the first of those by which tables are placed that never meet its own.
-fn side_by_side(all: &[Vec<Placing>], components: &[usize]) -> BTreeSet<Vec<Placing>> {
-    let cut = |placings: &[Placing]| -> BTreeSet<usize> {
+/// With each of these ways the first of those by which tables are placed that never meet its own. Of each set of tables that meet, the first ways are taken.
+fn side_by_side(all: &[Vec<Placing>], components: &[usize]) -> Vec<Vec<Placing>> {
+    let components_of = |placings: &[Placing]| -> BTreeSet<usize> {
         let of_table = placings.iter().zip(components);
         let cut = of_table.filter(|(placing, _)| **placing != Placing::Whole);
         cut.map(|(_, &component)| component).collect()
     };
-    let mut both = all.iter().cloned().collect::<BTreeSet<_>>();
+    let mut times: BTreeMap<BTreeSet<usize>, usize> = BTreeMap::new();
+    let mut first: Vec<(&Vec<Placing>, BTreeSet<usize>)> = Vec::new();
     for placings in all {
-        let mut placings = placings.clone();
-        for other in all {
-            if cut(&placings).is_disjoint(&cut(other)) {
-                let own = placings.iter_mut().zip(other);
-                own.for_each(|(own, other)| *own = (*own).max(*other));
+        let own = components_of(placings);
+        let times = times.entry(own.clone()).or_default();
+        *times += 1;
+        if *times <= MAX_TRIED {
+            first.push((placings, own));
+        }
+    }
+    let together = first.iter().map(|(placings, own)| {
+        let (mut placings, mut own) = ((*placings).clone(), own.clone());
+        for (other, others) in &first {
+            if own.is_disjoint(others) {
+                let both = placings.iter_mut().zip(*other);
+                both.for_each(|(own, other)| *own = (*own).max(*other));
+                own.extend(others);
             }
         }
-        both.insert(placings);
-    }
-    both
+        placings
+    });
+    let together: BTreeSet<Vec<Placing>> = together.collect();
+    together.into_iter().collect()
 }
 
 /// The columns of tables by which rows meet, or are grouped.

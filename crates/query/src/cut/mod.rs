@@ -39,6 +39,9 @@ pub const MAX_SHARDS: u32 = 4096;
 /// Most ways to place rows that are planned.
 const MAX_PLANNED: usize = 12;
 
+/// Most ways of one kind of which it is seen whether shards can compute anything.
+const MAX_TRIED: usize = 2 * MAX_PLANNED;
+
 /// A query in shards.
 #[derive(Debug)]
 pub struct Cut {
@@ -183,9 +186,11 @@ impl Query {
         }
         let work = Work::default();
         let relation = places(self.relation(), self.schema(), &work)?;
-        let (mut is_cut, mut failed) = (false, None);
+        let (mut planned, mut is_cut, mut failed) = (0, false, None);
         for placings in candidates(&relation, self.schema()) {
-            let tables = placed(self.schema(), &placings, shards, security)?;
+            if planned == MAX_PLANNED {
+                break;
+            }
             let places = Places {
                 schema: self.schema(),
                 placings: &placings,
@@ -193,6 +198,8 @@ impl Query {
             let Some(halves) = halves(&relation, &places) else {
                 continue;
             };
+            planned += 1;
+            let tables = placed(self.schema(), &placings, shards, security)?;
             match self.cut_so(shards, (tables, relation.scanned()), halves) {
                 Ok(cut) => {
                     is_cut = true;

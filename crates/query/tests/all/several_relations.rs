@@ -61,6 +61,46 @@ fn groups_and_totals_are_kept_side_by_side() {
     }
 }
 
+/// Tables that no equality joins are no reason to refuse what can be cut by one of them.
+#[test]
+fn many_ways_that_cut_nothing_leave_room_for_those_that_do() {
+    let names: Vec<String> = (0..11).map(|column| format!("c{column}")).collect();
+    let columns: Vec<String> = names.iter().map(|name| format!("{name} u8 not null")).collect();
+    let row: Vec<String> = (0..11).map(|column| (column % 3).to_string()).collect();
+    let world = World::new(3)
+        .table(
+            0,
+            "a",
+            &format!("x u8 not null, {}", columns.join(", ")),
+            &format!("1 {0} | 7 {0}", row.join(" ")),
+        )
+        .table(1, "b", "y u8 not null", "3")
+        .with(|table| table.max_rows = 1);
+    let groups = names.join(", ");
+    let sql = format!("SELECT {groups}, COUNT(*) AS n FROM a, b WHERE a.x < b.y GROUP BY {groups}");
+    let cut = world.plan(&sql).unwrap().cut(shards(2), 40).unwrap();
+    assert_eq!(merged(&cut, &world, &key(1), false), world.run(&sql));
+}
+
+/// Which ways there are is found before anybody has decided on a query: many columns by which tables could be placed do not make it take long.
+#[test]
+fn tables_with_many_columns_are_planned_soon() {
+    let mut world = World::new(2);
+    let mut counts = Vec::new();
+    for table in 0..12 {
+        let columns: Vec<String> = (0..300).map(|column| format!("c{column} u8 not null")).collect();
+        let name = format!("t{table}");
+        world = world.table(table % 2, &name, &columns.join(", "), "");
+        counts.push(format!(
+            "(SELECT COUNT(*) AS n{table} FROM (SELECT DISTINCT * FROM {name}) d) q{table}"
+        ));
+    }
+    let sql = format!("SELECT n0, n11 FROM {}", counts.join(", "));
+    let query = world.plan(&sql).unwrap();
+    let ways = query.ways_to_cut(shards(2), 40).unwrap();
+    assert!((1..=12).contains(&ways.len()), "{}", ways.len());
+}
+
 #[test]
 fn what_is_equal_is_kept_once() {
     let sql = "WITH s AS (SELECT of, SUM(price) AS paid FROM items GROUP BY of) \

@@ -14,10 +14,10 @@ use crate::local::Seat;
 use crate::meeting::entered;
 use crate::outputs::OutputFiles;
 use crate::query::Far;
-use crate::report::Held;
+use crate::report::{CircuitDescription, Held};
 use crate::runner::{Outcome, compared};
 use crate::shards::{
-    Begun, Counts, DeskAt, Joined, Merged, OneParty, STOPPED, SessionOf, ShardedJob, Within, at_seat,
+    Begun, Counts, DeskAt, Joined, Merged, OneParty, STOPPED, SessionOf, ShardedJob, Within, at_seat, digest,
 };
 use crate::stop::Session;
 use crate::{Error, Job, PartyConfig, Protocol, Result};
@@ -73,6 +73,13 @@ impl LanesInShards {
         let widths = values.map(|(value, owner)| (*owner == self.me).then_some(value.width as usize));
         let widths: Vec<Option<usize>> = widths.collect();
         let (rows, lanes) = (widths.iter().flatten().sum(), self.lanes.each);
+        if shard >= self.lanes.counts.shards {
+            let what = format!(
+                "there are {} shards, and none is {shard}",
+                self.lanes.counts.shards
+            );
+            return Err(Error::local("starting a shard", std::io::Error::other(what)));
+        }
         let all = match &self.given {
             Given::Own(own) => self.of_shard(own, shard),
             Given::Placed if rows == 0 => BitMatrix::zeros(0, lanes),
@@ -92,7 +99,10 @@ impl LanesInShards {
             row += part.rows();
             Some(part)
         });
-        Ok(split.collect())
+        let split = split.collect();
+        // It is overwritten.
+        drop(Share::of(all));
+        Ok(split)
     }
 }
 
@@ -134,12 +144,13 @@ impl ShardedJob for LanesInShards {
         terms
     }
 
-    fn name(&self) -> &str {
-        self.lanes.program.name()
+    fn digest(&self) -> String {
+        digest(&compared(&self.lanes.program))
     }
 
-    fn lanes(&self) -> usize {
-        self.lanes.program.lanes()
+    fn described(&self, _: CircuitDescription) -> (CircuitDescription, usize) {
+        let program = &self.lanes.program;
+        (CircuitDescription::new(program), program.lanes())
     }
 
     fn and_gates(&self) -> (u64, u64) {
@@ -215,7 +226,8 @@ impl ShardedJob for LanesInShards {
             }
         }
         all.mask_padding();
-        drop(kept);
+        // They are overwritten.
+        kept.into_iter().flatten().map(Share::of).for_each(drop);
         let Lanes { merge, safer, .. } = &*self.lanes;
         let (_, outcome) = merge.run(safer, (Vec::new(), Some(Share::of(all))), session)?;
         Ok(Held {

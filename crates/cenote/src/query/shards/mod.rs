@@ -26,7 +26,7 @@ pub(super) use self::run::{check_party, run_child, run_party};
 use super::file::QueryJob;
 use super::planned::{PROCESS_BYTES, Part, Planned, fits, tally_of};
 use super::run::Party;
-use crate::report::Held;
+use crate::report::{CircuitDescription, Held};
 use crate::settings_file::SettingsFile;
 use crate::shards::{Begun, Counts, Merged, SessionOf, ShardedJob};
 use crate::{Protocol, Result};
@@ -249,8 +249,13 @@ impl ShardedJob for QueryInShards {
         self.sharded.terms()
     }
 
-    fn name(&self) -> &str {
-        "query"
+    fn digest(&self) -> String {
+        self.sharded.job.digest()
+    }
+
+    fn described(&self, of_one: CircuitDescription) -> (CircuitDescription, usize) {
+        let and_gates = self.sharded.and_gates();
+        (CircuitDescription { and_gates, ..of_one }, 1)
     }
 
     fn and_gates(&self) -> (u64, u64) {

@@ -156,9 +156,13 @@ pub(crate) mod tests {
 
     /// Party 0 of a query in two shards over its table.
     pub(crate) fn query_of(folder: &Path, query: &str, rows: &str) -> QueryInShards {
+        query_with("shards = 2", folder, query, rows)
+    }
+
+    fn query_with(head: &str, folder: &Path, query: &str, rows: &str) -> QueryInShards {
         let file = folder.join("job.toml");
         let text = format!(
-            "shards = 2\nprotocol = \"three\"\nquery = \"{query}\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
+            "{head}\nprotocol = \"three\"\nquery = \"{query}\"\n[answer]\nmax_rows = 1\n[[table]]\nname = \"a\"\n\
              party = 0\nfile = \"a.csv\"\ncolumns = {{ x = \"u8 not null\" }}\nmax_rows = 4\n"
         );
         std::fs::write(&file, text).unwrap();
@@ -181,6 +185,26 @@ pub(crate) mod tests {
         };
         *tables = vec![tables[0].as_ref().map(|table| table.gather(&[0, 1, 2, 0, 1, 2]))];
         query
+    }
+
+    /// A party that would forget that the answer may have been opened could open another one for the same rows.
+    #[test]
+    fn a_job_that_is_cut_otherwise_has_the_same_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let digest = |head: &str, query: &str| {
+            let query = query_with(head, folder.path(), query, "x\n1\n");
+            ShardedJob::digest(&query)
+        };
+        let (count, sum) = ("SELECT COUNT(*) FROM a", "SELECT SUM(x) FROM a");
+        let usual = digest("shards = 2", count);
+        for head in [
+            "shards = 2\nattempts = 9",
+            "shards = 3",
+            "shards = 2\nsecurity = 50",
+        ] {
+            assert_eq!(digest(head, count), usual, "{head}");
+        }
+        assert_ne!(digest("shards = 2", sum), usual);
     }
 
     fn job(byte: u8) -> JobName {
