@@ -244,7 +244,7 @@ pub fn run_party(
 }
 
 /// Runs the query of `job`, which is cut into shards, as the party of `config`. Its shards are computed by workers that connect to `desk`, where they show this
-/// party's key ([`work_for`](super::work_for)).
+/// party's key ([`work_for`](crate::shards::work_for)).
 ///
 /// # Errors
 /// As [`run_party`]; [`Error::Usage`] if the job is not cut, or nobody can listen there.

@@ -1,7 +1,7 @@
 //! Jobs that are cut into shards: each shard is a session of its own, of some of the rows or lanes, and a last session merges what they have kept.
 //!
 //! The shards of a party on one machine run one after another, so that a job takes the memory of one of them. Parties that run a job so find each other as coordinators
-//! first ([`cenote_shards`]), and agree on what starts next. What is cut, and how, is a [`ShardedJob`]'s matter.
+//! first ([`cenote_shards`]), and agree on what starts next. What is cut, and how, is each kind of job's own matter.
 
 mod attempt;
 mod counts;
