@@ -16,7 +16,7 @@ use crate::plan::{MAX_EXCHANGES, Planner};
 use crate::relation::{Info, Relation};
 use crate::resolve::resolve;
 use crate::schema::{Count, Schema};
-use crate::secret::upload::given;
+use crate::secret::upload::{given, uploads};
 use crate::segment::Segments;
 use crate::work::Work;
 
@@ -274,6 +274,19 @@ impl Query {
     /// What it is asked of.
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// Whether [`Query::prepare_unchecked`] can fail for tables of `me` that were [checked](Query::check).
+    pub fn may_fail(&self, me: PartyId) -> bool {
+        let mut found = false;
+        for root in &self.roots {
+            let seen = uploads(&root.physical, &mut |upload| {
+                found |= upload.owner() == me && local::may_fail(upload.input);
+                Ok(())
+            });
+            found |= seen.is_err();
+        }
+        found
     }
 
     /// Makes what `me` gives out of its own `tables`, in the places of those of the schema.

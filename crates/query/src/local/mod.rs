@@ -295,6 +295,15 @@ impl OwnTables<'_> {
     }
 }
 
+/// Whether a party's own rows can fail it in the steps that it does alone, though they keep what is promised of its tables.
+pub(crate) fn may_fail(physical: &Physical) -> bool {
+    match &*physical.step {
+        // Sums overflow, and there may be more groups or rows than have room.
+        Step::Group { .. } | Step::Join(_) | Step::Window { .. } => true,
+        _ => physical.exprs().iter().any(Expr::may_fail) || physical.inputs().into_iter().any(may_fail),
+    }
+}
+
 /// Calls `each` with all tables that a step is of.
 pub(crate) fn tables(physical: &Physical, each: &mut impl FnMut(usize)) {
     match &*physical.step {
