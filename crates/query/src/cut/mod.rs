@@ -82,8 +82,8 @@ impl Cut {
     /// tells of.
     pub fn varies_beside(&self, me: PartyId) -> Option<&str> {
         let tables = || self.asked();
-        let is_in_parts =
-            tables().any(|(table, placed)| table.party == me && placed.placing != Placing::Whole);
+        let in_parts = |placing| matches!(placing, Placing::Rows | Placing::Key(_));
+        let is_in_parts = tables().any(|(table, placed)| table.party == me && in_parts(placed.placing));
         let whole = tables().find(|(table, placed)| table.party != me && placed.placing == Placing::Whole);
         whole
             .filter(|_| is_in_parts)
@@ -111,6 +111,7 @@ impl Cut {
         let own = tables.filter(|(table, _)| table.party == party);
         let of = |(table, placed): (&Declared, &Placed)| match placed.placing {
             Placing::Whole => 2 * bytes_of_table(table),
+            Placing::Merge => bytes_of_table(table),
             // A list of places that grows may take twice what it holds.
             _ => bytes_of_table(table) + 2 * size_of::<u32>() as u64 * table.max_rows as u64,
         };
@@ -119,10 +120,10 @@ impl Cut {
 
     /// Bytes of the part of the tables of `party` that a shard has.
     pub fn bytes_of_part(&self, party: PartyId) -> u64 {
-        let tables = self.shard.schema().tables.iter();
+        let tables = self.shard.schema().tables.iter().zip(&self.tables);
         tables
-            .filter(|table| table.party == party)
-            .map(bytes_of_table)
+            .filter(|(table, placed)| table.party == party && placed.placing != Placing::Merge)
+            .map(|(table, _)| bytes_of_table(table))
             .sum()
     }
 
@@ -132,6 +133,7 @@ impl Cut {
             let name = &table.name;
             match placed.placing {
                 Placing::Whole => format!("{name} whole"),
+                Placing::Merge => format!("{name} in the merge alone"),
                 Placing::Rows => format!("{name} anyhow, {} rows", placed.rows),
                 Placing::Key(column) => {
                     format!("{name} by {}, {} rows", table.fields[column].name, placed.rows)
@@ -186,9 +188,9 @@ impl Query {
         }
         let work = Work::default();
         let relation = places(self.relation(), self.schema(), &work)?;
-        let (mut planned, mut is_cut, mut failed) = (0, false, None);
-        for placings in candidates(&relation, self.schema()) {
-            if planned == MAX_PLANNED {
+        let (mut planned, mut is_cut, mut failed) = (BTreeSet::new(), false, None);
+        for mut placings in candidates(&relation, self.schema()) {
+            if planned.len() == MAX_PLANNED {
                 break;
             }
             let places = Places {
@@ -198,7 +200,13 @@ impl Query {
             let Some(halves) = halves(&relation, &places) else {
                 continue;
             };
-            planned += 1;
+            let read: BTreeSet<usize> = halves.shard.iter().flat_map(Relation::scanned).collect();
+            for table in relation.scanned().difference(&read) {
+                placings[*table] = Placing::Merge;
+            }
+            if !planned.insert(placings.clone()) {
+                continue;
+            }
             let tables = placed(self.schema(), &placings, shards, security)?;
             match self.cut_so(shards, (tables, relation.scanned()), halves) {
                 Ok(cut) => {
@@ -275,7 +283,7 @@ fn placed(schema: &Schema, placings: &[Placing], shards: u32, security: u32) -> 
     let security = cenote_params::shards::of_attempt(security, by_key.count() as u64);
     let of = |(table, &placing): (&Declared, &Placing)| {
         let rows = match placing {
-            Placing::Whole => table.max_rows,
+            Placing::Whole | Placing::Merge => table.max_rows,
             Placing::Rows => table.max_rows.div_ceil(shards as usize),
             Placing::Key(column) => {
                 let most = most_of_key(table, column);
@@ -310,7 +318,7 @@ fn of_shard(schema: &Schema, tables: &[Placed]) -> Schema {
         table.max_rows = placed.rows;
         // How often values come in all shards together is verified in none of them, but of the column that places rows: rows of others that they meet are in one shard.
         let key = match placed.placing {
-            Placing::Whole => continue,
+            Placing::Whole | Placing::Merge => continue,
             Placing::Rows => None,
             Placing::Key(column) => Some(table.fields[column].name.clone()),
         };

@@ -41,6 +41,7 @@ impl Cut {
             };
             let parts = match placed.placing {
                 Placing::Key(column) => by_key(key, table, column, self.shards as usize),
+                Placing::Merge => vec![Vec::new(); self.shards as usize],
                 _ => anyhow(table, self.shards as usize),
             };
             if parts.iter().any(|part| part.len() > placed.rows) {

@@ -14,6 +14,8 @@ use crate::schema::Schema;
 pub enum Placing {
     /// Every shard has all of them.
     Whole,
+    /// No shard has any: only the merge reads them.
+    Merge,
     /// Each row is in one shard, whichever.
     Rows,
     /// The value of this column decides in which shard a row is: rows with one value are in one shard.
@@ -82,6 +84,7 @@ pub(super) fn shares(relation: &Relation, of: &Places<'_>) -> Shares {
     match &relation.operation {
         Operation::Scan(table) => match of.placings[*table] {
             Placing::Whole => Shares::Whole,
+            Placing::Merge => Shares::Other,
             Placing::Rows => Shares::Parts(Keys::new()),
             Placing::Key(column) => Shares::Parts(Keys::from([(column, nullable(column))])),
         },

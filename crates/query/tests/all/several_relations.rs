@@ -61,6 +61,28 @@ fn groups_and_totals_are_kept_side_by_side() {
     }
 }
 
+#[test]
+fn a_table_that_only_the_merge_reads_is_in_no_shard() {
+    let world = sales();
+    let sql = "SELECT region, COUNT(*) AS n FROM customers c JOIN (SELECT customer, COUNT(*) AS bought FROM orders GROUP BY customer) o \
+               ON c.id = o.bought GROUP BY region ORDER BY region";
+    let ways = world.plan(sql).unwrap().ways_to_cut(shards(2), 40).unwrap();
+    let cut = ways.iter().find(|cut| cut.tables()[0].placing == Placing::Merge);
+    let cut = cut.expect("shards may count, and the merge join");
+    assert!(
+        cut.told().contains("customers in the merge alone"),
+        "{}",
+        cut.told()
+    );
+    assert_eq!(merged(cut, &world, &key(1), false), world.run(sql));
+    let (me, own) = (PartyId(0), world.own(PartyId(0)));
+    let parts = cut.parts(&HashKey::new([1; 32]), &own).unwrap();
+    assert!((0..2).all(|shard| parts.of_shard(&own, shard)[0].as_ref().unwrap().rows == 0));
+    assert_eq!(cut.bytes_of_part(me), 0);
+    // It is given once, so its owner cannot choose by it which rows of others count.
+    assert_eq!(cut.varies_beside(PartyId(1)), None);
+}
+
 /// Tables that no equality joins are no reason to refuse what can be cut by one of them.
 #[test]
 fn many_ways_that_cut_nothing_leave_room_for_those_that_do() {

@@ -46,6 +46,8 @@ pub struct TableInShards {
     pub by: Option<String>,
     /// Whether every shard has all of its rows.
     pub whole: bool,
+    /// Whether only the merge reads it.
+    pub merge_only: bool,
     /// The most rows that a shard has of it, which is public.
     pub rows: u64,
     /// Of so many.
@@ -61,9 +63,10 @@ impl ShardsPlan {
             table: declared.name.clone(),
             by: match placed.placing {
                 Placing::Key(column) => Some(declared.fields[column].name.clone()),
-                Placing::Rows | Placing::Whole => None,
+                Placing::Rows | Placing::Whole | Placing::Merge => None,
             },
             whole: placed.placing == Placing::Whole,
+            merge_only: placed.placing == Placing::Merge,
             rows: placed.rows as u64,
             of: declared.max_rows as u64,
         });
@@ -96,6 +99,9 @@ impl ShardsPlan {
                     grouped(own.of)
                 ),
                 (None, true) => format!("all {} rows in every shard", grouped(own.of)),
+                (None, false) if own.merge_only => {
+                    format!("all {} rows in the merge alone", grouped(own.of))
+                }
                 (None, false) => format!("{} of {} rows in a shard", grouped(own.rows), grouped(own.of)),
             };
             table.row(&[&own.table, &placed]);

@@ -74,7 +74,7 @@ impl QueryInShards {
         let tables = cut.shard().schema().tables.iter().zip(cut.tables()).enumerate();
         tables
             .map(|(at, (table, placed))| {
-                if table.party != self.me {
+                if table.party != self.me || placed.placing == Placing::Merge {
                     return Ok(None);
                 }
                 let shard = (placed.placing != Placing::Whole).then_some(shard);
@@ -97,7 +97,9 @@ impl QueryInShards {
         self.rehearse(&parts, tables)?;
         let own = tables.iter().zip(cut.tables()).enumerate();
         for (at, (table, placed)) in own {
-            let Some(table) = table else { continue };
+            let Some(table) = table.as_ref().filter(|_| placed.placing != Placing::Merge) else {
+                continue;
+            };
             if placed.placing == Placing::Whole {
                 write(begun, (at, None), (table, placed.rows))?;
             }
