@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cenote_session::Connections;
+use cenote_session::{Connections, Error as EngineError};
 
 use crate::{Error, Kind, Result};
 
@@ -117,7 +117,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Runs `work`, in which what is given to the session ends at the operator's word. The failure is then
-    /// [`Error::Stopped`], which says `what` has become of it, unless a check has failed.
+    /// [`Error::Stopped`], which says `what` has become of it, unless a check has failed, or a disk.
     pub(crate) fn run<T>(what: &str, work: impl FnOnce(&Session) -> Result<T>) -> Result<T> {
         let mut known = state();
         known.next += 1;
@@ -128,6 +128,7 @@ impl Session {
         drop(known);
         work(&session).map_err(|error| match (word(), error.kind()) {
             (None, _) | (_, Kind::Cheating | Kind::Reported) => error,
+            _ if is_of_disk(&error) => error,
             (Some(word), _) => Error::Stopped {
                 word,
                 what: what.to_owned(),
@@ -163,6 +164,14 @@ impl Session {
         self.then(move || interrupters.iter().for_each(cenote_net::Closer::close));
         connections
     }
+}
+
+/// Whether a disk or a store failed, which no stop does.
+fn is_of_disk(error: &Error) -> bool {
+    let Error::Protocol { error } = error else {
+        return false;
+    };
+    matches!(error, EngineError::Storage(_) | EngineError::DiskFull(_))
 }
 
 impl Drop for Session {
