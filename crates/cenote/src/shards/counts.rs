@@ -9,10 +9,33 @@ use cenote_protocol::Setting;
 use toml::Spanned;
 
 use crate::settings_file::SettingsFile;
+use crate::text::amount;
 use crate::{Error, Protocol, Result};
 
 /// Most attempts at the parts of a job.
 const MOST_ATTEMPTS: u32 = cenote_shards::MOST_ATTEMPTS;
+
+/// Numbers of shards that are proposed.
+const PROPOSED: [u32; 6] = [4, 16, 64, 256, 1024, 4096];
+
+/// Proposes the fewest shards with which a job fits that does not fit as it is, in words: the first number for which `most_bytes` says what a party takes, and `fits` that it has it.
+pub(crate) fn proposed(
+    most_bytes: impl Fn(u32) -> Option<u64>,
+    fits: impl Fn(u64) -> bool,
+) -> Option<String> {
+    PROPOSED.into_iter().find_map(|shards| {
+        let most = most_bytes(shards).filter(|&most| fits(most))?;
+        Some(format!(
+            "With `shards = {shards}` in the job file it takes {} of memory a party.",
+            amount(most)
+        ))
+    })
+}
+
+/// How many shards there are, how often they may be tried, and how safe each session is, in words.
+pub(crate) fn told(shards: u32, attempts: u32, security: u32) -> String {
+    format!("{shards}, at most {attempts} attempts with the merge, each safe to 2^-{security}")
+}
 
 /// How many shards a job has, and how often they and the merge may be tried, all together.
 #[derive(Clone, Copy, Debug)]

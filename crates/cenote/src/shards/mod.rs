@@ -24,7 +24,7 @@ use cenote_tables::Table;
 use sha2::{Digest as _, Sha256};
 
 pub use self::attempt::Join;
-pub(crate) use self::counts::Counts;
+pub(crate) use self::counts::{Counts, proposed, told};
 pub use self::desk::MOST_WORKERS;
 pub(crate) use self::joined::Joined;
 pub use self::joined::{ShardsFar, Within};

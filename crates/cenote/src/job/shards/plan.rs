@@ -5,8 +5,8 @@ use cenote_session::memory;
 use serde::Serialize;
 
 use super::Lanes;
-use crate::shards::Counts;
-use crate::text::{Table, amount, grouped};
+use crate::shards::{self, Counts, told};
+use crate::text::{Table, grouped};
 use crate::{Job, Result};
 
 /// How a job is cut by its lanes, and what that takes.
@@ -44,13 +44,7 @@ impl LanesPlan {
     /// As text.
     pub(crate) fn table(&self) -> String {
         let mut table = Table::new("l");
-        table.row(&[
-            &"shards",
-            &format_args!(
-                "{}, at most {} attempts with the merge, each safe to 2^-{}",
-                self.shards, self.attempts, self.security
-            ),
-        ]);
+        table.row(&[&"shards", &told(self.shards, self.attempts, self.security)]);
         table.row(&[
             &"AND gates",
             &format_args!(
@@ -64,12 +58,9 @@ impl LanesPlan {
     }
 }
 
-/// Numbers of shards that are proposed.
-const PROPOSED: [u32; 6] = [4, 16, 64, 256, 1024, 4096];
-
 /// Proposes the fewest shards with which `job` fits that does not fit as it is, in words; nothing if none do.
 pub(crate) fn proposed(job: &Job, lanes: usize) -> Option<String> {
-    PROPOSED.into_iter().find_map(|shards| {
+    let most_bytes = |shards: u32| {
         let counts = Counts {
             shards,
             attempts: 2 * shards,
@@ -77,11 +68,7 @@ pub(crate) fn proposed(job: &Job, lanes: usize) -> Option<String> {
         let cut = Lanes::new(job, job.protocol(), counts, lanes).ok()?;
         let parties = (0..job.protocol().parties()).map(PartyId);
         let bytes = parties.map(|party| cut.memory_bytes(party));
-        let most = bytes.collect::<Result<Vec<u64>>>().ok()?.into_iter().max()?;
-        memory::admit(most).ok()?;
-        Some(format!(
-            "With `shards = {shards}` in the job file it takes {} of memory a party.",
-            amount(most)
-        ))
-    })
+        bytes.collect::<Result<Vec<u64>>>().ok()?.into_iter().max()
+    };
+    shards::proposed(most_bytes, |most| memory::admit(most).is_ok())
 }

@@ -10,10 +10,8 @@ use super::{InShards, Sharded};
 use crate::Result;
 use crate::query::file::{Instead, QueryJob};
 use crate::query::planned::fits;
-use crate::text::{Table, amount, grouped};
-
-/// Numbers of shards that are proposed.
-const PROPOSED: [u32; 6] = [4, 16, 64, 256, 1024, 4096];
+use crate::shards::{self, told};
+use crate::text::{Table, grouped};
 
 /// Most exchanges of records that are measured for a number that is proposed: a few seconds of planning. What takes more does not fit into the usual memory.
 const MOST_PROPOSED: u64 = 1 << 29;
@@ -84,13 +82,7 @@ impl ShardsPlan {
     /// As text.
     pub(in crate::query) fn table(&self) -> String {
         let mut table = Table::new("l");
-        table.row(&[
-            &"shards",
-            &format_args!(
-                "{}, at most {} attempts with the merge, each safe to 2^-{}",
-                self.shards, self.attempts, self.security
-            ),
-        ]);
+        table.row(&[&"shards", &told(self.shards, self.attempts, self.security)]);
         for own in &self.tables {
             let placed = match (&own.by, own.whole) {
                 (Some(column), _) => format!(
@@ -127,7 +119,7 @@ impl ShardsPlan {
 
 /// Proposes the fewest shards with which the job at `path` fits that does not fit as it is, in words; nothing if none do.
 pub(in crate::query) fn proposed(path: &Path, instead: &Instead) -> Option<String> {
-    PROPOSED.into_iter().find_map(|shards| {
+    let most_bytes = |shards: u32| {
         let instead = Instead {
             shards: Some(shards),
             ..instead.clone()
@@ -139,11 +131,7 @@ pub(in crate::query) fn proposed(path: &Path, instead: &Instead) -> Option<Strin
         let sharded = Sharded::new(job).ok()?;
         let parties = (0..sharded.job.protocol().parties()).map(PartyId);
         let bytes = parties.map(|party| sharded.memory_bytes(party));
-        let most = bytes.collect::<Result<Vec<u64>>>().ok()?.into_iter().max()?;
-        fits([most], "").ok()?;
-        Some(format!(
-            "With `shards = {shards}` in the job file it takes {} of memory a party.",
-            amount(most)
-        ))
-    })
+        bytes.collect::<Result<Vec<u64>>>().ok()?.into_iter().max()
+    };
+    shards::proposed(most_bytes, |most| fits([most], "").is_ok())
 }
