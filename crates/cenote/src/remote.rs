@@ -9,7 +9,7 @@ pub use crate::meeting::load_identity;
 use crate::meeting::{entered, meet_with};
 use crate::outputs::OutputFiles;
 use crate::runner::Outcome;
-use crate::shards::DeskAt;
+use crate::shards::{DeskAt, NO_DESK, not_cut};
 use crate::stock::{self, Store};
 use crate::stop::Session;
 use crate::{Error, Job, Party, PartyConfig, Result, Transport};
@@ -98,8 +98,7 @@ pub fn coordinate_party(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
     if !job.is_in_shards() {
-        let what = "the job is not cut into shards, so there is nothing to hand out; give `shards = N` in the job file";
-        return Err(Error::Usage(what.into()));
+        return Err(not_cut(NO_DESK));
     }
     run(config, job, (None, Some(desk)), progress)
 }
@@ -139,7 +138,8 @@ fn run(
     let prepared = match sessions {
         Sessions::One(prepared) => prepared,
         Sessions::InShards(lanes) => {
-            return in_shards::run_party(config, (*lanes, inputs), &files, desk, progress);
+            let given = (*lanes, inputs);
+            return in_shards::run_party((config, identity), given, &files, desk, progress);
         }
     };
     files.put_aside()?;

@@ -473,21 +473,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// What two parties keep of a lane comes to thousands of gates, which are in memory while a program waits.
-    #[test]
-    fn a_program_in_shards_weighs_what_its_shards_do() {
-        let whole = bundle("add8", 2);
-        let mut cut = bundle("add8", 2);
-        cut.job = format!("shards = 1\n{}", cut.job);
-        let weight = |bundle| {
-            Compiled::new(bundle, Digest::of(b""), 0)
-                .expect("compiles")
-                .weight()
-        };
-        let (whole, cut) = (weight(whole), weight(cut));
-        assert!(cut > whole + 1000, "{cut} and {whole}");
-    }
-
     #[test]
     fn a_program_says_what_it_takes() {
         let compiled = Compiled::new(bundle("add8", 3), Digest::of(b""), 2).expect("compiles");

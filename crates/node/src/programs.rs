@@ -398,6 +398,21 @@ mod tests {
         });
     }
 
+    /// What two parties keep of a lane comes to thousands of gates, which are in memory while a program waits.
+    #[test]
+    fn a_program_in_shards_weighs_what_its_shards_do() {
+        let whole = bundle("add8", 2);
+        let mut cut = bundle("add8", 2);
+        cut.job = format!("shards = 1\n{}", cut.job);
+        let weight = |bundle| {
+            Compiled::new(bundle, Digest::of(b""), 0)
+                .expect("compiles")
+                .weight()
+        };
+        let (whole, cut) = (weight(whole), weight(cut));
+        assert!(cut > whole + 1000, "{cut} and {whole}");
+    }
+
     #[test]
     fn a_program_that_takes_too_much_to_read_is_not_begun() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -15,11 +15,8 @@ use super::Job;
 use crate::admission::PROCESS;
 use crate::keeping::{Keep, Keeping, Share, Take, too_large, wipe};
 use crate::runner::Outcome;
-use crate::shards::{Counts, SessionOf};
+use crate::shards::{Counts, SessionOf, after_others};
 use crate::{Error, Party, Program, Protocol, Result};
-
-/// Of what a session takes the allocator keeps as much again as this part, besides what it keeps of one session.
-const KEPT: u64 = 5;
 
 /// Lanes of a shard are a multiple of this: whole words of bits.
 const STEP: usize = 64;
@@ -168,8 +165,7 @@ impl Lanes {
     /// The most bytes that a session takes at `party`.
     fn session_bytes(&self, half: &Half, party: PartyId) -> Result<u64> {
         let prepared = self.safer.prepare(&half.program.demand())?;
-        let bytes = prepared.memory_bytes(&half.program, party);
-        Ok(bytes.saturating_add(bytes / KEPT))
+        Ok(after_others(prepared.memory_bytes(&half.program, party)))
     }
 
     /// The most bytes that `party` takes: its inputs, and the session that takes most. The merge has what all shards have kept.

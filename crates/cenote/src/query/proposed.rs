@@ -15,9 +15,9 @@ use super::file::QueryJob;
 use super::planned::Planned;
 use super::report::Answered;
 use super::run::{Party, Takes};
-use super::shards::{QueryInShards, Rows, Sharded};
+use super::shards::{QueryInShards, Sharded};
 use crate::report::{Held, PartyReport};
-use crate::shards::{Joined, ShardsFar, Within};
+use crate::shards::{Given, Joined, ShardsFar, Within};
 use crate::{Bundle, Error, Result};
 
 /// Bytes of a cell of an answer as text, and in the text that is sealed, besides what a value of text has.
@@ -219,7 +219,7 @@ impl Proposed {
                 self.job.query().check(self.me, &run.tables)?;
                 let sharded = Sharded::with(Arc::clone(&self.job), takes.as_ref().clone());
                 let joined = Joined {
-                    job: Box::new(QueryInShards::new(sharded, self.me, Rows::Own(run.tables))),
+                    job: Box::new(QueryInShards::new(sharded, self.me, Given::Own(run.tables))),
                     me: self.me,
                     also_agree: run.also_agree,
                     within: run.within,

@@ -25,7 +25,7 @@ use crate::programs::Conversation;
 use crate::report::{
     CircuitDescription, Description, Held, NO_ERROR_LOG2, PartyCosts, PartyReport, Report, Seconds,
 };
-use crate::shards::{DeskAt, SessionOf};
+use crate::shards::{DeskAt, NO_DESK, SessionOf, not_cut};
 use crate::stop::Session;
 use crate::{Error, PartyConfig, Result, Transport};
 
@@ -255,8 +255,7 @@ pub fn coordinate_party(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<QueryReport> {
     if job.in_shards().is_none() {
-        let what = "the job is not cut into shards, so there is nothing to hand out; give `shards = N` in the job file";
-        return Err(Error::Usage(what.into()));
+        return Err(not_cut(NO_DESK));
     }
     shards::run_party(config, job, Some(desk), progress)
 }

@@ -95,6 +95,18 @@ impl Counts {
         Ok(Some((counts, span)))
     }
 
+    /// Sees that there is a shard of this number.
+    ///
+    /// # Errors
+    /// [`Error::Local`] if there is none.
+    pub(crate) fn check_shard(self, shard: u32) -> Result<()> {
+        if shard < self.shards {
+            return Ok(());
+        }
+        let what = format!("there are {} shards, and none is {shard}", self.shards);
+        Err(Error::local("starting a shard", std::io::Error::other(what)))
+    }
+
     /// Sees that what each shard keeps, several times so many bits of each of so many rows or lanes, is as safe as the job is to be.
     ///
     /// # Errors

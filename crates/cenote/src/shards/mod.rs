@@ -34,7 +34,7 @@ pub(crate) use self::run::{OneParty, STOPPED, at_seat};
 pub use self::worker::WORKER_PAUSE;
 pub use crate::job::shards::Lanes;
 use crate::report::{CircuitDescription, Held};
-use crate::{Protocol, Result, Transport};
+use crate::{Error, Protocol, Result, Transport};
 pub use cenote_shards::topology;
 
 /// A job that is cut, and what one party gives to its parts.
@@ -102,6 +102,49 @@ pub(crate) trait ShardedJob: Send + Sync {
     /// As [`ShardedJob::shard`].
     fn merge(&self, kept: Vec<Vec<BitMatrix>>, session: SessionOf<'_>) -> Result<Held<Merged>>;
 }
+
+/// What a party gives to a job in shards.
+pub(crate) enum Given<T> {
+    /// All of it, which this process has.
+    Own(T),
+    /// Its coordinator has placed what each shard takes of it.
+    Placed,
+}
+
+impl<T> Given<T> {
+    /// All of it.
+    ///
+    /// # Errors
+    /// [`Error::Local`] if its coordinator has it.
+    pub(crate) fn own(&self) -> Result<&T> {
+        match self {
+            Given::Own(own) => Ok(own),
+            Given::Placed => {
+                let what = std::io::Error::other("its coordinator has it");
+                Err(Error::local("reading what a party gives", what))
+            }
+        }
+    }
+}
+
+/// Of what a session takes the allocator keeps as much again as this part, which the next one does not always find.
+const KEPT: u64 = 5;
+
+/// Bytes of a session that others came before, where it takes so many alone.
+pub(crate) fn after_others(session: u64) -> u64 {
+    session.saturating_add(session / KEPT)
+}
+
+/// A job was to be run in shards that is not cut, `what` follows from that.
+pub(crate) fn not_cut(what: &str) -> Error {
+    Error::Usage(format!("the job is not cut into shards{what}"))
+}
+
+/// What follows for a worker.
+pub(crate) const NO_WORKER: &str = "; give `shards = N` in the job file, or run it with `cenote party`";
+
+/// What follows for a coordinator.
+pub(crate) const NO_DESK: &str = ", so there is nothing to hand out; give `shards = N` in the job file";
 
 /// What a job came to.
 pub(crate) enum Merged {

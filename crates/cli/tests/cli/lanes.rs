@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::common::{Ended, cenote, finish, run, write};
-use crate::workers::Clusters;
+use crate::workers::{Clusters, end_well};
 use crate::world::World;
 
 const LANES: usize = 300;
@@ -198,10 +198,7 @@ fn workers_compute_shards_of_a_circuit() {
     for (party, ended) in (0..).zip(coordinators.map(finish)) {
         has_outputs(&ended, party);
     }
-    for worker in workers {
-        let ended = finish(worker);
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    }
+    end_well(workers);
     let left = std::fs::read_dir(clusters.world.folder.path().join("shards0"));
     assert_eq!(left.map_or(0, Iterator::count), 0, "all is removed in the end");
 }

@@ -18,6 +18,13 @@ fn settings(world: &World<3>, party: usize, written: usize, head: &str) {
     );
 }
 
+/// Waits for workers that end with the job.
+pub(crate) fn end_well(workers: impl IntoIterator<Item = Child>) {
+    for ended in workers.into_iter().map(finish) {
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    }
+}
+
 /// Parties whose shards are computed by workers.
 pub(crate) struct Clusters {
     pub(crate) world: World<3>,
@@ -89,10 +96,7 @@ fn workers_compute_shards_and_one_that_dies_is_replaced() {
     for ended in coordinators.map(finish) {
         assert_eq!(rows(&ended), expected());
     }
-    for worker in workers {
-        let ended = finish(worker);
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    }
+    end_well(workers);
 }
 
 /// Workers of which peers reach their coordinators alone.
@@ -115,10 +119,7 @@ fn workers_are_reached_through_their_coordinators() {
         // Nobody dials the last party.
         assert_eq!(connections > 0, party < 2, "{connections} at party {party}");
     }
-    for worker in workers {
-        let ended = finish(worker);
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    }
+    end_well(workers);
 }
 
 #[test]
@@ -239,9 +240,7 @@ fn a_job_goes_on_after_its_coordinators_were_killed() {
     for ended in coordinators.map(finish) {
         assert_eq!(rows(&ended), expected());
     }
-    for worker in workers {
-        assert_eq!(finish(worker).code, Some(0));
-    }
+    end_well(workers);
 }
 
 /// A job file in a folder without tables.
@@ -264,10 +263,7 @@ fn workers_take_rows_that_their_coordinator_has_placed() {
     for ended in coordinators.map(finish) {
         assert_eq!(rows(&ended), expected());
     }
-    for worker in workers {
-        let ended = finish(worker);
-        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    }
+    end_well(workers);
     let left = std::fs::read_dir(clusters.world.folder.path().join("shards0"));
     assert_eq!(left.map_or(0, Iterator::count), 0, "all is removed in the end");
 }

@@ -8,6 +8,7 @@ mod engines;
 mod errors;
 mod groups;
 mod memory;
+mod own_rows;
 mod paired;
 mod public;
 mod secret_only;

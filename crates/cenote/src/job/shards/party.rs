@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use cenote_net::PartyId;
+use cenote_net::{Identity, PartyId};
 use cenote_primitives::BitMatrix;
 use cenote_session::{AlsoAgree, Connections, Terms, memory};
 use sha2::{Digest as _, Sha256};
@@ -11,43 +11,26 @@ use sha2::{Digest as _, Sha256};
 use super::{Lanes, STEP, width_of};
 use crate::keeping::Share;
 use crate::local::Seat;
-use crate::meeting::entered;
 use crate::outputs::OutputFiles;
 use crate::query::Far;
 use crate::report::{CircuitDescription, Held};
 use crate::runner::{Outcome, compared};
 use crate::shards::{
-    Begun, Counts, DeskAt, Joined, Merged, OneParty, STOPPED, SessionOf, ShardedJob, Within, at_seat, digest,
+    Begun, Counts, DeskAt, Given, Joined, Merged, NO_WORKER, OneParty, STOPPED, SessionOf, ShardedJob,
+    Within, at_seat, digest, not_cut,
 };
 use crate::stop::Session;
 use crate::{Error, Job, PartyConfig, Protocol, Result};
 
-/// What a party gives to a job in shards.
-pub(crate) enum Given {
-    /// All lanes of its inputs, one entry for each input.
-    Own(Vec<Option<BitMatrix>>),
-    /// Its coordinator has placed those of each shard.
-    Placed,
-}
-
 /// A job that is cut by its lanes, and what one party gives to it.
 pub(crate) struct LanesInShards {
-    pub(crate) lanes: Arc<Lanes>,
-    pub(crate) given: Given,
-    pub(crate) me: PartyId,
+    lanes: Arc<Lanes>,
+    /// One entry for each input.
+    given: Given<Vec<Option<BitMatrix>>>,
+    me: PartyId,
 }
 
 impl LanesInShards {
-    fn own(&self) -> Result<&[Option<BitMatrix>]> {
-        match &self.given {
-            Given::Own(inputs) => Ok(inputs),
-            Given::Placed => {
-                let what = std::io::Error::other("its coordinator has them");
-                Err(Error::local("reading the inputs of a party", what))
-            }
-        }
-    }
-
     /// This party's inputs in the lanes of a shard, one value after another.
     fn of_shard(&self, own: &[Option<BitMatrix>], shard: u32) -> BitMatrix {
         let own: Vec<&BitMatrix> = own.iter().flatten().collect();
@@ -73,13 +56,7 @@ impl LanesInShards {
         let widths = values.map(|(value, owner)| (*owner == self.me).then_some(value.width as usize));
         let widths: Vec<Option<usize>> = widths.collect();
         let (rows, lanes) = (widths.iter().flatten().sum(), self.lanes.each);
-        if shard >= self.lanes.counts.shards {
-            let what = format!(
-                "there are {} shards, and none is {shard}",
-                self.lanes.counts.shards
-            );
-            return Err(Error::local("starting a shard", std::io::Error::other(what)));
-        }
+        self.lanes.counts.check_shard(shard)?;
         let all = match &self.given {
             Given::Own(own) => self.of_shard(own, shard),
             Given::Placed if rows == 0 => BitMatrix::zeros(0, lanes),
@@ -179,7 +156,7 @@ impl ShardedJob for LanesInShards {
     }
 
     fn commit(&self, hash: &mut Sha256) -> Result<()> {
-        for (at, bits) in self.own()?.iter().enumerate() {
+        for (at, bits) in self.given.own()?.iter().enumerate() {
             let Some(bits) = bits else { continue };
             hash.update((at as u64).to_le_bytes());
             bits.words()
@@ -190,7 +167,7 @@ impl ShardedJob for LanesInShards {
     }
 
     fn place(&self, begun: &Begun<'_>, done: &[u32], is_over: &dyn Fn() -> bool) -> Result<()> {
-        let own = self.own()?;
+        let own = self.given.own()?;
         if own.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -253,14 +230,13 @@ fn outcome(held: Held<Merged>) -> Result<Outcome> {
 
 /// Runs `job` as the party of `config`, as `lanes` says: on this machine, or by workers that connect to `desk`. Its outputs are written to `files`.
 pub(crate) fn run_party(
-    config: &PartyConfig,
+    (config, identity): (&PartyConfig, Arc<Identity>),
     (lanes, inputs): (Lanes, Vec<Option<BitMatrix>>),
     files: &OutputFiles<'_>,
     desk: Option<DeskAt<'_>>,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Outcome> {
     let start = Instant::now();
-    let identity = entered(config, &lanes.protocol)?;
     let job = Box::new(LanesInShards {
         lanes: Arc::new(lanes),
         given: Given::Own(inputs),
@@ -319,12 +295,7 @@ pub(crate) fn run_child(seat: &Seat<'_>, lanes: Lanes, inputs: Vec<Option<BitMat
 /// # Errors
 /// [`Error::Usage`] if it is not cut.
 pub(crate) fn placed(job: &Job, me: PartyId) -> Result<Box<dyn ShardedJob>> {
-    let lanes = Lanes::of(job, job.stated_lanes()?)?.ok_or_else(|| {
-        Error::Usage(
-            "the job is not cut into shards; give `shards = N` in the job file, or run it with `cenote party`"
-                .into(),
-        )
-    })?;
+    let lanes = Lanes::of(job, job.stated_lanes()?)?.ok_or_else(|| not_cut(NO_WORKER))?;
     Ok(Box::new(LanesInShards {
         lanes: Arc::new(lanes),
         given: Given::Placed,

@@ -13,14 +13,13 @@ use cenote_program::Tally;
 use cenote_program::kept::rows_in_parts;
 use cenote_query::{Cut, Parts, Query};
 use cenote_session::Terms;
-use cenote_tables::Values;
+use cenote_tables::{Table, Values};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
 pub(super) use self::plan::proposed;
 pub use self::plan::{ShardsPlan, TableInShards};
-pub(super) use self::rows::Rows;
 pub(crate) use self::run::placed_in_shards;
 pub(super) use self::run::{check_party, run_child, run_party};
 use super::file::QueryJob;
@@ -28,11 +27,8 @@ use super::planned::{PROCESS_BYTES, Part, Planned, fits, tally_of};
 use super::run::Party;
 use crate::report::{CircuitDescription, Held};
 use crate::settings_file::SettingsFile;
-use crate::shards::{Begun, Counts, Merged, SessionOf, ShardedJob};
+use crate::shards::{Begun, Counts, Given, Merged, SessionOf, ShardedJob, after_others};
 use crate::{Protocol, Result};
-
-/// Of what a session takes the allocator keeps as much again as this part, besides what it keeps of one session.
-const KEPT: u64 = 5;
 
 /// How a job is cut.
 #[derive(Debug)]
@@ -176,8 +172,7 @@ impl Sharded {
     /// The most bytes that a session of a part takes.
     fn part_bytes(&self, part: Part, party: PartyId) -> Result<u64> {
         let session = self.planned(part)?.session_bytes(party);
-        // What the allocator keeps of a session, the next one does not always find.
-        Ok(session.saturating_add(session / KEPT))
+        Ok(after_others(session))
     }
 
     /// The most bytes that a process of `party` takes that computes shards as a coordinator hands them out: for one of them, and for the rows of it as they lie where the
@@ -216,13 +211,13 @@ impl Sharded {
 pub(crate) struct QueryInShards {
     sharded: Sharded,
     me: PartyId,
-    rows: Rows,
+    rows: Given<Vec<Option<Table>>>,
     /// In which shard each row of this party is, once a shard is computed here.
     parts: Mutex<Option<Arc<Parts>>>,
 }
 
 impl QueryInShards {
-    pub(super) fn new(sharded: Sharded, me: PartyId, rows: Rows) -> Self {
+    pub(super) fn new(sharded: Sharded, me: PartyId, rows: Given<Vec<Option<Table>>>) -> Self {
         QueryInShards {
             sharded,
             me,
@@ -281,7 +276,7 @@ impl ShardedJob for QueryInShards {
     }
 
     fn commit(&self, hash: &mut Sha256) -> Result<()> {
-        for (at, table) in self.own_tables()?.iter().enumerate() {
+        for (at, table) in self.rows.own()?.iter().enumerate() {
             let Some(table) = table else { continue };
             hash.update((at as u64).to_le_bytes());
             hash.update((table.rows as u64).to_le_bytes());
@@ -318,7 +313,7 @@ impl ShardedJob for QueryInShards {
 
     fn merge(&self, kept: Vec<Vec<BitMatrix>>, session: SessionOf<'_>) -> Result<Held<Merged>> {
         let planned = self.sharded.planned(Part::Merge)?;
-        let given = planned.query().prepare_unchecked(self.me, self.own_tables()?)?;
+        let given = planned.query().prepare_unchecked(self.me, self.rows.own()?)?;
         let given = given.with_kept(kept);
         let connections = (session.connect)(&planned.prepared.topology(), planned.budget())?;
         let held = Party::of(&session).run(planned, given, connections, session.progress)?;

@@ -6,37 +6,15 @@ use cenote_query::{HashKey, Parts, Placing};
 use cenote_tables::{Field, Table};
 
 use super::QueryInShards;
-use crate::shards::Begun;
+use crate::shards::{Begun, Given};
 use crate::{Error, Result};
 
-/// Where the rows of shards come from.
-pub(in crate::query) enum Rows {
-    /// Of all tables of the party, which this process has.
-    Own(Vec<Option<Table>>),
-    /// They were placed by its coordinator.
-    Placed,
-}
-
 impl QueryInShards {
-    /// All tables of this party.
-    pub(super) fn own_tables(&self) -> Result<&[Option<Table>]> {
-        match &self.rows {
-            Rows::Own(tables) => Ok(tables),
-            Rows::Placed => {
-                let what = std::io::Error::other("its coordinator has them");
-                Err(Error::local("reading the tables of a party", what))
-            }
-        }
-    }
-
     /// The tables of a shard. The first that is computed here places the rows of all, unless the coordinator has done it.
     pub(super) fn tables_of(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
         let cut = self.sharded.cut();
-        if shard >= cut.shards() {
-            let what = format!("there are {} shards, and none is {shard}", cut.shards());
-            return Err(Error::local("starting a shard", std::io::Error::other(what)));
-        }
-        let Rows::Own(tables) = &self.rows else {
+        self.sharded.in_shards().counts.check_shard(shard)?;
+        let Given::Own(tables) = &self.rows else {
             return self.placed(begun, shard);
         };
         let known = self.parts().clone();
@@ -91,7 +69,7 @@ impl QueryInShards {
         done: &[u32],
         is_over: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let tables = self.own_tables()?;
+        let tables = self.rows.own()?;
         let cut = self.sharded.cut();
         let parts = cut.parts(&HashKey::new(begun.coin), tables)?;
         self.rehearse(&parts, tables)?;
@@ -175,7 +153,7 @@ pub(crate) mod tests {
         std::fs::write(folder.join("a.csv"), rows).unwrap();
         let job = QueryJob::load(&file).unwrap();
         let tables = job.tables(PartyId(0)).unwrap();
-        QueryInShards::new(Sharded::new(job).unwrap(), PartyId(0), Rows::Own(tables))
+        QueryInShards::new(Sharded::new(job).unwrap(), PartyId(0), Given::Own(tables))
     }
 
     /// The same with a query that counts its rows.
@@ -186,7 +164,7 @@ pub(crate) mod tests {
     /// The same with more rows than two shards have room for.
     pub(crate) fn query_of_too_many(folder: &Path) -> QueryInShards {
         let mut query = query(folder);
-        let Rows::Own(tables) = &mut query.rows else {
+        let Given::Own(tables) = &mut query.rows else {
             panic!("it has its tables");
         };
         *tables = vec![tables[0].as_ref().map(|table| table.gather(&[0, 1, 2, 0, 1, 2]))];
@@ -259,7 +237,7 @@ pub(crate) mod tests {
         let first = begun(&own, 1, [1; 32]);
         coordinator.place(&first, &[], &|| false).unwrap();
         let worker = QueryInShards {
-            rows: Rows::Placed,
+            rows: Given::Placed,
             ..query(folder.path())
         };
         // Of another key, as of another party.
@@ -288,6 +266,6 @@ pub(crate) mod tests {
         std::fs::copy(placed(&job(1), 0), placed(&job(1), 1)).unwrap();
         let error = worker.tables_of(&first, 1).unwrap_err().to_string();
         assert!(error.contains("not what its name says"), "{error}");
-        assert!(worker.own_tables().is_err());
+        assert!(worker.rows.own().is_err());
     }
 }

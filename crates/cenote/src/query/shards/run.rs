@@ -8,7 +8,6 @@ use cenote_net::PartyId;
 use cenote_session::memory;
 use cenote_tables::Table;
 
-use super::rows::Rows;
 use super::{QueryInShards, Sharded, Tallies};
 use crate::local::Seat;
 use crate::meeting::entered;
@@ -16,9 +15,9 @@ use crate::query::file::{Instead, QueryJob};
 use crate::query::planned::SMALL;
 use crate::query::report::{QueryReport, Told};
 use crate::query::run::{allowed, answered, written};
-use crate::shards::{DeskAt, OneParty, STOPPED, ShardedJob, at_seat};
+use crate::shards::{DeskAt, Given, NO_WORKER, OneParty, STOPPED, ShardedJob, at_seat, not_cut};
 use crate::stop::Session;
-use crate::{Error, PartyConfig, Result};
+use crate::{PartyConfig, Result};
 
 /// Sees that everything is in order that can be known before the peers are met. Gives the AND gates of the job.
 pub(in crate::query) fn check_party(config: &PartyConfig, job: QueryJob) -> Result<u64> {
@@ -57,7 +56,7 @@ pub(in crate::query) fn run_party(
     sharded.admit([config.me])?;
     let job = Arc::clone(&sharded.job);
     let policy = allowed(config, &job)?;
-    let rows = Rows::Own(own_tables(&job, config.me)?);
+    let rows = Given::Own(own_tables(&job, config.me)?);
     spare_huge_pages(&sharded, config.me)?;
     let query = Box::new(QueryInShards::new(sharded, config.me, rows));
     let party = OneParty::elsewhere(config, identity, query, start)?.with_desk(desk)?;
@@ -73,10 +72,13 @@ pub(in crate::query) fn run_party(
 /// [`Error::Usage`] if it is not cut.
 pub(crate) fn placed_in_shards(me: PartyId, job: QueryJob) -> Result<Box<dyn ShardedJob>> {
     if job.in_shards().is_none() {
-        let what = "the job is not cut into shards; give `shards = N` in the job file, or run it with `cenote party`";
-        return Err(Error::Usage(what.into()));
+        return Err(not_cut(NO_WORKER));
     }
-    Ok(Box::new(QueryInShards::new(Sharded::new(job)?, me, Rows::Placed)))
+    Ok(Box::new(QueryInShards::new(
+        Sharded::new(job)?,
+        me,
+        Given::Placed,
+    )))
 }
 
 /// Runs a job in shards in the child process of one party.
@@ -88,7 +90,7 @@ pub(in crate::query) fn run_child(
     let start = Instant::now();
     let sharded = Sharded::with(Arc::new(QueryJob::load_with(path, instead)?), tallies);
     let job = Arc::clone(&sharded.job);
-    let rows = Rows::Own(own_tables(&job, seat.me)?);
+    let rows = Given::Own(own_tables(&job, seat.me)?);
     let writes = job.query().schema().answer.to.iter().next() == Some(seat.me);
     spare_huge_pages(&sharded, seat.me)?;
     let query = Box::new(QueryInShards::new(sharded, seat.me, rows));
