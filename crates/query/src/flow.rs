@@ -59,7 +59,8 @@ impl Query {
 
     /// The places of the tables that it is asked of.
     pub fn tables(&self) -> BTreeSet<usize> {
-        self.relation().scanned()
+        let relations = self.roots().iter().map(|root| root.relation.scanned());
+        relations.flatten().collect()
     }
 }
 

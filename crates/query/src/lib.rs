@@ -26,10 +26,11 @@ mod segment;
 mod window;
 mod work;
 
-pub use cut::{Cut, HashKey, MAX_SHARDS, Parts, Placed, Placing};
+pub use cut::{Cut, HashKey, MAX_SHARDS, Placed, Placer, Placing};
 pub use error::{Error, Place, Result};
 pub use explain::{Explained, PlanStep, share};
 pub use flow::{Flow, FlowKind};
+pub use local::{Promise, Repeats};
 pub use memory::Bytes;
 pub use propose::{Declaration, Proposal};
 pub use query::{OwnInput, Query};

@@ -47,9 +47,19 @@ pub struct Bytes {
 impl Query {
     /// The most bytes that it takes of `party`, whatever is in the tables, besides those of the session.
     pub fn bytes(&self, party: PartyId) -> Bytes {
-        let own = self.schema().tables.iter().filter(|table| table.party == party);
-        let tables: u64 = own.clone().map(bytes_of_table).sum();
-        let checked = self.bytes_of_checks(party);
+        let (tables, checked) = match self.is_part() {
+            false => (self.bytes_of_tables(party), self.bytes_of_checks(party)),
+            // Those that it reads, which were checked.
+            true => {
+                let read = self.tables().into_iter().map(|at| &self.schema().tables[at]);
+                (
+                    read.filter(|table| table.party == party)
+                        .map(bytes_of_table)
+                        .sum(),
+                    0,
+                )
+            }
+        };
         let (mut given, mut most) = (0u64, checked);
         for root in self.roots() {
             // There is nothing that fails.
@@ -69,6 +79,12 @@ impl Query {
             given,
             answer: self.bytes_of_answer(party),
         }
+    }
+
+    /// The most bytes that the tables of `party` take in memory.
+    pub fn bytes_of_tables(&self, party: PartyId) -> u64 {
+        let own = self.schema().tables.iter().filter(|table| table.party == party);
+        own.map(bytes_of_table).sum()
     }
 
     /// The most bytes that `party` takes to see that its tables keep what is declared of them, besides the tables.

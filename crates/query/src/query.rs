@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::expr::{Node, ValueKind};
 use crate::groups::large_groups;
 use crate::listed::places;
-use crate::local::{self, OwnTables};
+use crate::local::{self, OwnTables, Promise, Repeats};
 use crate::plan::physical::{Ordered, Physical};
 use crate::plan::{MAX_EXCHANGES, Planner};
 use crate::relation::{Info, Relation};
@@ -32,7 +32,15 @@ pub struct Query {
     /// Whether the rows come in that order.
     is_ordered: bool,
     segments: Segments,
-    is_shard: bool,
+    role: Role,
+}
+
+/// What of a job it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Whole,
+    Shard,
+    Merge,
 }
 
 /// A relation that a query gives, and how it is made.
@@ -151,7 +159,7 @@ impl Query {
             order: Vec::new(),
             is_ordered: false,
             segments: Segments::default(),
-            is_shard: false,
+            role: Role::Whole,
         }
     }
 
@@ -168,7 +176,7 @@ impl Query {
         };
         let roots = relations.into_iter().map(planned).collect::<Result<_>>()?;
         let shard = Query {
-            is_shard: true,
+            role: Role::Shard,
             ..Query::planned(schema, roots)
         };
         shard.within_limits()
@@ -187,6 +195,7 @@ impl Query {
             order: self.order.clone(),
             is_ordered: self.is_ordered,
             segments: self.segments,
+            role: Role::Merge,
             ..Query::planned(schema, vec![Root { relation, physical }])
         };
         merge.within_limits()
@@ -194,7 +203,12 @@ impl Query {
 
     /// Whether it keeps what it computes, for a merge.
     pub fn is_shard(&self) -> bool {
-        self.is_shard
+        self.role == Role::Shard
+    }
+
+    /// Whether it is a shard or a merge, whose tables were seen to keep what is declared of them as a whole.
+    pub(crate) fn is_part(&self) -> bool {
+        self.role != Role::Whole
     }
 
     /// The same, with no more than so many rows worked on at once: for tests, in which tables are short.
@@ -311,7 +325,29 @@ impl Query {
         Ok(())
     }
 
-    /// The same of tables that were [checked](Query::check) before.
+    /// The same of a table that comes some rows at a time, in place `at` of the schema: sees that `rows`, behind so many others, keep what is declared of each. Its
+    /// [promises](Query::promises) are of all of its rows.
+    ///
+    /// # Errors
+    /// As [`Query::check`].
+    pub fn check_rows(&self, at: usize, before: usize, rows: &Table) -> Result<()> {
+        local::check_rows(&self.schema.tables[at], before, rows)
+    }
+
+    /// What is promised of how often values come in the table in place `at` of the schema.
+    pub fn promises(&self, at: usize) -> impl Iterator<Item = Promise> {
+        local::promises(&self.schema.tables[at])
+    }
+
+    /// Sees that they come so in the table in place `at` of the schema.
+    ///
+    /// # Errors
+    /// As [`Query::check`].
+    pub fn check_promise(&self, at: usize, promise: &Promise, found: &Repeats) -> Result<()> {
+        promise.check(&self.schema.tables[at], found)
+    }
+
+    /// [`Query::prepare`] of tables that were [checked](Query::check) before.
     ///
     /// # Errors
     /// [`Error::Rows`](crate::Error::Rows) if a calculation goes wrong on its rows.

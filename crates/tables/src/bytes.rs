@@ -37,15 +37,7 @@ impl Table {
         for (field, column) in self.fields.iter().zip(&self.columns) {
             bytes.push(column.nulls.is_some().into());
             bytes.extend(column.nulls.iter().flatten().map(|&null| u8::from(null)));
-            match &column.values {
-                Values::Numbers(numbers) => {
-                    let (width, _) = width(field);
-                    for row in 0..self.rows {
-                        bytes.extend_from_slice(&numbers.get(row).to_le_bytes()[..width]);
-                    }
-                }
-                Values::Text(_, text) => bytes.extend_from_slice(text),
-            }
+            column.put_values(field, &mut bytes);
         }
         bytes.resize(count, 0);
         bytes
@@ -67,6 +59,21 @@ impl Table {
             columns,
             rows,
         })
+    }
+}
+
+impl Column {
+    /// Adds its values to `bytes`, each in as many as those of the field have.
+    pub fn put_values(&self, field: &Field, bytes: &mut Vec<u8>) {
+        match &self.values {
+            Values::Numbers(numbers) => {
+                let (width, _) = width(field);
+                for number in numbers.iter() {
+                    bytes.extend_from_slice(&number.to_le_bytes()[..width]);
+                }
+            }
+            Values::Text(_, text) => bytes.extend_from_slice(text),
+        }
     }
 }
 

@@ -24,11 +24,7 @@ impl Builder {
     /// would leave twice as much behind.
     pub fn new(field: &Field, max_rows: usize) -> Self {
         let mut values = Values::none(field.kind);
-        match &mut values {
-            Values::Numbers(numbers) => numbers.make_room(max_rows),
-            // Without room for all it grows.
-            Values::Text(width, bytes) => drop(bytes.try_reserve_exact(max_rows.saturating_mul(*width))),
-        }
+        values.make_room(max_rows);
         Builder {
             kind: field.kind,
             nullable: field.nullable,
@@ -130,10 +126,7 @@ impl Builder {
 
     /// The column.
     pub fn finish(mut self) -> Column {
-        match &mut self.values {
-            Values::Numbers(numbers) => numbers.shrink_to_fit(),
-            Values::Text(_, bytes) => bytes.shrink_to_fit(),
-        }
+        self.values.shrink_to_fit();
         Column {
             values: self.values,
             nulls: self.nulls,

@@ -5,68 +5,110 @@ use std::io::{self, Read, Write};
 use crate::column::Builder;
 use crate::error::{Fault, Place, Problem};
 use crate::header::find;
-use crate::records::{Record, Records, without_mark};
+use crate::records::{Broken, Record, Records};
 use crate::table::{Field, Table, Values};
 use crate::text::{cell_of, shown, text_of};
 use crate::types::Type;
 
 /// Reads these columns.
 pub(crate) fn read(source: impl Read, fields: &[Field], max_rows: usize) -> Result<Table, Fault> {
-    let mut records = Records::new(without_mark(source).map_err(Problem::Unreadable)?);
-    let broken = |row: Option<usize>| {
-        move |(line, problem)| Fault {
-            place: Place {
-                row,
-                line: Some(line),
-                column: None,
-            },
-            problem,
+    Reader::new(source, fields, max_rows)?.piece(usize::MAX)
+}
+
+/// Rows that are read in their order, some at a time.
+pub(crate) struct Reader<R> {
+    records: Records<R>,
+    header: Vec<String>,
+    fields: Vec<Field>,
+    /// Where in a record each field is.
+    places: Vec<usize>,
+    max_rows: usize,
+    /// Rows that were read.
+    rows: usize,
+}
+
+impl<R: Read> Reader<R> {
+    /// Finds the columns in the header of what `source` gives, which has at most so many rows.
+    pub(crate) fn new(source: R, fields: &[Field], max_rows: usize) -> Result<Self, Fault> {
+        let mut records = Records::new(source);
+        let first = records.next().map_err(|broken| at_row(None, broken))?;
+        let header = header(first.ok_or(Problem::NoHeader)?)?;
+        // Where no column is found, the first line may be values, which no message may quote.
+        let places = find(&header, fields).map_err(|problem| match problem {
+            Problem::Missing { .. } if !fields.iter().any(|field| has(&header, &field.name)) => {
+                Problem::NoColumns(fields.iter().map(|field| field.name.clone()).collect())
+            }
+            problem => problem,
+        })?;
+        if header.len() == 1 {
+            records.take_blank_lines();
         }
-    };
-    let header = header(records.next().map_err(broken(None))?.ok_or(Problem::NoHeader)?)?;
-    // Where no column is found, the first line may be values, which no message may quote.
-    let places = find(&header, fields).map_err(|problem| match problem {
-        Problem::Missing { .. } if !fields.iter().any(|field| has(&header, &field.name)) => {
-            Problem::NoColumns(fields.iter().map(|field| field.name.clone()).collect())
-        }
-        problem => problem,
-    })?;
-    if header.len() == 1 {
-        records.take_blank_lines();
+        Ok(Reader {
+            records,
+            header,
+            fields: fields.to_vec(),
+            places,
+            max_rows,
+            rows: 0,
+        })
     }
-    let mut columns: Vec<Builder> = fields.iter().map(|field| Builder::new(field, max_rows)).collect();
-    let mut rows = 0;
-    while let Some(record) = records.next().map_err(broken(Some(rows + 1)))? {
-        let row = rows + 1;
-        if rows == max_rows {
-            return Err(broken(Some(row))((record.line, Problem::TooManyRows(max_rows))));
-        }
-        if record.len() != header.len() {
-            let problem = Problem::Ragged {
-                found: record.len(),
-                expected: header.len(),
+
+    /// The next rows, at most so many. There are none after the last.
+    pub(crate) fn piece(&mut self, most: usize) -> Result<Table, Fault> {
+        let room = most.min(self.max_rows - self.rows);
+        let mut columns: Vec<Builder> = self
+            .fields
+            .iter()
+            .map(|field| Builder::new(field, room))
+            .collect();
+        let before = self.rows;
+        while self.rows - before < most {
+            let row = self.rows + 1;
+            let broken = |broken: Broken| at_row(Some(row), broken);
+            let Some(record) = self.records.next().map_err(broken)? else {
+                break;
             };
-            return Err(broken(Some(row))((record.line, problem)));
+            if self.rows == self.max_rows {
+                return Err(broken((record.line, Problem::TooManyRows(self.max_rows))));
+            }
+            if record.len() != self.header.len() {
+                let problem = Problem::Ragged {
+                    found: record.len(),
+                    expected: self.header.len(),
+                };
+                return Err(broken((record.line, problem)));
+            }
+            for ((field, column), &place) in self.fields.iter().zip(&mut columns).zip(&self.places) {
+                push(field.kind, column, &record.get(place), record.is_quoted(place)).map_err(|problem| {
+                    Fault {
+                        place: Place {
+                            row: Some(row),
+                            line: Some(record.line),
+                            column: Some(self.header[place].clone()),
+                        },
+                        problem,
+                    }
+                })?;
+            }
+            self.rows = row;
         }
-        for ((field, column), &place) in fields.iter().zip(&mut columns).zip(&places) {
-            push(field.kind, column, &record.get(place), record.is_quoted(place)).map_err(|problem| {
-                Fault {
-                    place: Place {
-                        row: Some(row),
-                        line: Some(record.line),
-                        column: Some(header[place].clone()),
-                    },
-                    problem,
-                }
-            })?;
-        }
-        rows = row;
+        Ok(Table {
+            fields: self.fields.clone(),
+            columns: columns.into_iter().map(Builder::finish).collect(),
+            rows: self.rows - before,
+        })
     }
-    Ok(Table {
-        fields: fields.to_vec(),
-        columns: columns.into_iter().map(Builder::finish).collect(),
-        rows,
-    })
+}
+
+fn at_row(row: Option<usize>, (line, problem): Broken) -> Fault {
+    Fault {
+        place: Place {
+            row,
+            line: Some(line),
+            column: None,
+        },
+        problem,
+    }
 }
 
 fn header(record: Record<'_>) -> Result<Vec<String>, Fault> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
@@ -58,18 +58,78 @@ pub fn read(path: &Path, fields: &[Field], max_rows: usize) -> Result<Table, Err
 /// # Errors
 /// As [`read`].
 pub fn read_open(mut file: File, path: &Path, fields: &[Field], max_rows: usize) -> Result<Table, Error> {
-    let mut read = || {
-        let is_parquet =
-            ends_in(path, "parquet") || looks_like_parquet(&mut file).map_err(Problem::Unreadable)?;
-        match is_parquet {
-            true => parquet::read(&file, fields, max_rows),
-            false if is_gzip(&mut file).map_err(Problem::Unreadable)? => {
-                csv::read(MultiGzDecoder::new(&file), fields, max_rows)
-            }
-            false => csv::read(&file, fields, max_rows),
-        }
+    let mut read = || match Format::of(&mut file, path).map_err(Problem::Unreadable)? {
+        Format::Parquet => parquet::read(&file, fields, max_rows),
+        Format::Gzip => csv::read(MultiGzDecoder::new(&file), fields, max_rows),
+        Format::Csv => csv::read(&file, fields, max_rows),
     };
     read().map_err(|fault: Fault| fault.of(path))
+}
+
+enum Format {
+    Parquet,
+    Gzip,
+    Csv,
+}
+
+impl Format {
+    fn of(file: &mut File, path: &Path) -> io::Result<Self> {
+        if ends_in(path, "parquet") || looks_like_parquet(file)? {
+            return Ok(Format::Parquet);
+        }
+        Ok(match is_gzip(file)? {
+            true => Format::Gzip,
+            false => Format::Csv,
+        })
+    }
+}
+
+/// The rows of a file, which are read in their order, some at a time: as many columns and rows as [`read`] would read, in the memory of a piece.
+pub struct Pieces {
+    path: PathBuf,
+    reader: Reader,
+}
+
+enum Reader {
+    Parquet(parquet::Reader),
+    Csv(csv::Reader<Box<dyn Read>>),
+}
+
+impl Pieces {
+    /// Opens the file at `path`, which has at most `max_rows` rows, and finds the columns `fields` in it.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn open(path: &Path, fields: &[Field], max_rows: usize) -> Result<Self, Error> {
+        let opened = || {
+            let mut file = open(path)?;
+            let source: Box<dyn Read> = match Format::of(&mut file, path).map_err(Problem::Unreadable)? {
+                Format::Parquet => {
+                    return Ok(Reader::Parquet(parquet::Reader::new(file, fields, max_rows)?));
+                }
+                Format::Gzip => Box::new(MultiGzDecoder::new(file)),
+                Format::Csv => Box::new(file),
+            };
+            Ok(Reader::Csv(csv::Reader::new(source, fields, max_rows)?))
+        };
+        Ok(Pieces {
+            path: path.to_owned(),
+            reader: opened().map_err(|fault: Fault| fault.of(path))?,
+        })
+    }
+
+    /// The next rows, at most so many; nothing after the last.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn next(&mut self, most: usize) -> Result<Option<Table>, Error> {
+        let piece = match &mut self.reader {
+            Reader::Parquet(reader) => reader.piece(most),
+            Reader::Csv(reader) => reader.piece(most),
+        };
+        let piece = piece.map_err(|fault| fault.of(&self.path))?;
+        Ok((piece.rows > 0).then_some(piece))
+    }
 }
 
 /// The same of CSV from anywhere, which complaints call `name`.

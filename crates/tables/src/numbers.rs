@@ -71,6 +71,16 @@ macro_rules! sizes {
                 *self = all.into();
             }
 
+            /// Adds those in these places of `other`.
+            pub(crate) fn append(&mut self, other: &Numbers, places: impl Iterator<Item = usize>) {
+                match (&mut self.0, &other.0) {
+                    $((Vector::$name(own), Vector::$name(numbers)) => {
+                        own.extend(places.map(|place| numbers[place]));
+                    })*
+                    _ => places.for_each(|place| self.push(other.get(place))),
+                }
+            }
+
             /// Those in these places.
             pub fn gather(&self, places: impl Iterator<Item = usize>) -> Self {
                 match &self.0 {

@@ -4,12 +4,15 @@
 //! else sees a table that was read wrongly.
 
 use std::borrow::Cow;
-use std::io::{self, Read};
+use std::io::Read;
 
 use crate::error::Problem;
 
 /// Most bytes of a record.
 pub(crate) const MAX_RECORD: usize = 16 << 20;
+
+/// What UTF-8 files of some programs begin with.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 18;
@@ -17,7 +20,7 @@ const CHUNK: usize = 1 << 18;
 /// What is read of a file, as records with fields.
 ///
 /// Fields are between commas, records between line ends, LF or CR LF. A field that begins with a quote goes on to the next single quote;
-/// two quotes in it stand for one. Quotes elsewhere stand for themselves. Blank lines are no records, unless [`Records::take_blank_lines`] says so.
+/// two quotes in it stand for one. Quotes elsewhere stand for themselves. A byte order mark at the beginning is skipped. Blank lines are no records, unless [`Records::take_blank_lines`] says so.
 pub(crate) struct Records<R> {
     source: R,
     buffer: Vec<u8>,
@@ -189,8 +192,12 @@ impl<R: Read> Records<R> {
         }
         // A record is scanned anew each time, so that the buffer grows with it.
         let more = self.buffer.len().max(CHUNK);
+        let begins = self.line == 1 && self.buffer.is_empty();
         let read = (&mut self.source).take(more as u64).read_to_end(&mut self.buffer);
         self.ended = read.map_err(Problem::Unreadable)? < more;
+        if begins && self.buffer.starts_with(BYTE_ORDER_MARK) {
+            self.next = BYTE_ORDER_MARK.len();
+        }
         Ok(())
     }
 }
@@ -239,19 +246,4 @@ fn quoted(bytes: &[u8], from: usize, ended: bool) -> Result<Option<(Span, usize)
         true => Err(Problem::OpenQuote),
         false => Ok(None),
     }
-}
-
-/// What UTF-8 files of some programs begin with.
-pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
-/// The file without a byte order mark at its beginning.
-pub(crate) fn without_mark<R: Read>(mut source: R) -> io::Result<impl Read> {
-    let mut first = Vec::new();
-    (&mut source)
-        .take(BYTE_ORDER_MARK.len() as u64)
-        .read_to_end(&mut first)?;
-    if first == BYTE_ORDER_MARK {
-        first.clear();
-    }
-    Ok(io::Cursor::new(first).chain(source))
 }

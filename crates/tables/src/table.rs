@@ -34,6 +34,37 @@ impl Values {
         }
     }
 
+    /// Makes room for so many more, if there is any.
+    pub(crate) fn make_room(&mut self, rows: usize) {
+        match self {
+            Values::Numbers(numbers) => numbers.make_room(rows),
+            Values::Text(width, bytes) => drop(bytes.try_reserve_exact(rows.saturating_mul(*width))),
+        }
+    }
+
+    /// Gives back room for more.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        match self {
+            Values::Numbers(numbers) => numbers.shrink_to_fit(),
+            Values::Text(_, bytes) => bytes.shrink_to_fit(),
+        }
+    }
+
+    /// Adds those in these places of `other`, which are of the same type.
+    fn append(&mut self, other: &Values, places: &[usize]) {
+        match (self, other) {
+            (Values::Numbers(own), Values::Numbers(numbers)) => {
+                own.append(numbers, places.iter().copied());
+            }
+            (Values::Text(_, own), Values::Text(width, bytes)) => {
+                for &place in places {
+                    own.extend_from_slice(&bytes[place * width..][..*width]);
+                }
+            }
+            _ => debug_assert!(false, "one type"),
+        }
+    }
+
     /// Those in these places.
     pub fn gather(&self, places: &[usize]) -> Self {
         match self {
@@ -75,6 +106,31 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of a type that has no values.
+    fn none(kind: Type) -> Self {
+        Column {
+            values: Values::none(kind),
+            nulls: None,
+        }
+    }
+
+    /// Adds the `places` of `other`, which is of the same type.
+    fn append(&mut self, other: &Column, places: &[usize]) {
+        let before = self.values.rows();
+        self.values.append(&other.values, places);
+        match (&mut self.nulls, &other.nulls) {
+            (None, None) => (),
+            (nulls, others) => {
+                let own = nulls.get_or_insert_with(|| vec![false; before]);
+                own.extend(
+                    places
+                        .iter()
+                        .map(|&place| others.as_ref().is_some_and(|nulls| nulls[place])),
+                );
+            }
+        }
+    }
+
     /// Whether the value in this place is null.
     pub fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls[row])
@@ -130,6 +186,49 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table of these fields without rows.
+    pub fn none(fields: &[Field]) -> Self {
+        Table {
+            fields: fields.to_vec(),
+            columns: fields.iter().map(|field| Column::none(field.kind)).collect(),
+            rows: 0,
+        }
+    }
+
+    /// Makes room for so many rows more, if there is any: a table that grew would leave twice as much behind.
+    pub fn make_room(&mut self, rows: usize) {
+        for column in &mut self.columns {
+            column.values.make_room(rows);
+        }
+    }
+
+    /// Gives back the room that it has for more rows.
+    pub fn shrink_to_fit(&mut self) {
+        for column in &mut self.columns {
+            column.values.shrink_to_fit();
+            if let Some(nulls) = &mut column.nulls {
+                nulls.shrink_to_fit();
+            }
+        }
+    }
+
+    /// These columns of it.
+    pub fn project(&self, columns: &[usize]) -> Self {
+        Table {
+            fields: columns.iter().map(|&at| self.fields[at].clone()).collect(),
+            columns: columns.iter().map(|&at| self.columns[at].clone()).collect(),
+            rows: self.rows,
+        }
+    }
+
+    /// Adds the rows in these places of `other`, which has the same fields.
+    pub fn append(&mut self, other: &Table, places: &[usize]) {
+        for (own, column) in self.columns.iter_mut().zip(&other.columns) {
+            own.append(column, places);
+        }
+        self.rows += places.len();
+    }
+
     /// The table with these rows, in this order.
     pub fn gather(&self, places: &[usize]) -> Self {
         Table {

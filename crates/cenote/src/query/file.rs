@@ -296,26 +296,31 @@ impl QueryJob {
     /// # Errors
     /// [`Error::Config`] if one has no file; [`Error::Table`] with the row, if it cannot be used. Values are not quoted.
     pub fn tables(&self, me: PartyId) -> Result<Vec<Option<Table>>> {
-        let tables = self.query.schema().tables.iter().zip(&self.files);
-        tables
-            .map(|(declared, file)| {
-                if declared.party != me {
-                    return Ok(None);
-                }
-                let file = file.as_ref().ok_or_else(|| {
-                    let what = format!(
-                        "table {} of {me} has no file here; give `file = \"…\"`",
-                        declared.name
-                    );
-                    Error::config(&self.path, None, what)
-                })?;
-                Ok(Some(cenote_tables::read(
-                    file,
+        let tables = self.query.schema().tables.iter().enumerate();
+        let read = |(at, declared): (usize, &Declared)| {
+            let own = declared.party == me;
+            let read = || {
+                Ok(cenote_tables::read(
+                    self.file_of(at)?,
                     &declared.fields,
                     declared.max_rows,
-                )?))
-            })
-            .collect()
+                )?)
+            };
+            own.then(read).transpose()
+        };
+        tables.map(read).collect()
+    }
+
+    /// The file of the table in place `at` of the schema.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if the job names none.
+    pub(super) fn file_of(&self, at: usize) -> Result<&Path> {
+        self.files[at].as_deref().ok_or_else(|| {
+            let Declared { name, party, .. } = &self.query.schema().tables[at];
+            let what = format!("table {name} of {party} has no file here; give `file = \"…\"`");
+            Error::config(&self.path, None, what)
+        })
     }
 
     /// The tables of `me`, and the files that the job names for them.

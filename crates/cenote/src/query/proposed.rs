@@ -15,7 +15,7 @@ use super::file::QueryJob;
 use super::planned::Planned;
 use super::report::Answered;
 use super::run::{Party, Takes};
-use super::shards::{QueryInShards, Sharded};
+use super::shards::{Overflow, OwnTables, QueryInShards, Sharded};
 use crate::report::{Held, PartyReport};
 use crate::shards::{Given, Joined, ShardsFar, Within};
 use crate::{Bundle, Error, Result};
@@ -89,8 +89,12 @@ impl Proposed {
         if job.in_shards().is_some() {
             let sharded = Sharded::new(job)?;
             let bytes = parties.map(|party| {
-                let session = sharded.session_bytes(party)?;
-                Ok(with_text(&sharded.job, party, session))
+                let (query, session) = (sharded.job.query(), sharded.session_bytes(party)?);
+                // A service has them in memory at first.
+                let tables = query
+                    .bytes_of_tables(party)
+                    .saturating_add(query.bytes_of_checks(party));
+                Ok(with_text(&sharded.job, party, session.saturating_add(tables)))
             });
             return Ok(Proposed {
                 memory_bytes: bytes.collect::<Result<_>>()?,
@@ -216,10 +220,11 @@ impl Proposed {
     ) -> Result<Ended> {
         let held = match &self.takes {
             Takes::InShards(takes) => {
-                self.job.query().check(self.me, &run.tables)?;
+                let scratch = run.within.folder.parent().unwrap_or(&run.within.folder);
+                let tables = OwnTables::of(self.job.query(), self.me, run.tables, &Overflow::to(scratch))?;
                 let sharded = Sharded::with(Arc::clone(&self.job), takes.as_ref().clone());
                 let joined = Joined {
-                    job: Box::new(QueryInShards::new(sharded, self.me, Given::Own(run.tables))),
+                    job: Box::new(QueryInShards::new(sharded, self.me, Given::Own(tables))),
                     me: self.me,
                     also_agree: run.also_agree,
                     within: run.within,

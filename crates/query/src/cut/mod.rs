@@ -20,7 +20,7 @@ use cenote_net::PartyId;
 
 use self::choice::candidates;
 use self::merge::{Halves, halves, kept_of, refused};
-pub use self::parts::{HashKey, Parts};
+pub use self::parts::{HashKey, Placer};
 use self::placing::Places;
 pub use self::placing::Placing;
 use crate::error::{Error, Result};
@@ -103,19 +103,6 @@ impl Cut {
     pub fn kept(&self) -> impl Iterator<Item = (u32, usize)> {
         let steps = self.shard.roots().iter().map(|root| &root.physical);
         steps.map(|steps| (width(&steps.columns), steps.rows))
-    }
-
-    /// Bytes of the tables of `party`, and of the places of their rows, while a shard has its part of them.
-    pub fn bytes(&self, party: PartyId) -> u64 {
-        let tables = self.merge.schema().tables.iter().zip(&self.tables);
-        let own = tables.filter(|(table, _)| table.party == party);
-        let of = |(table, placed): (&Declared, &Placed)| match placed.placing {
-            Placing::Whole => 2 * bytes_of_table(table),
-            Placing::Merge => bytes_of_table(table),
-            // A list of places that grows may take twice what it holds.
-            _ => bytes_of_table(table) + 2 * size_of::<u32>() as u64 * table.max_rows as u64,
-        };
-        own.map(of).sum()
     }
 
     /// Bytes of the part of the tables of `party` that a shard has.

@@ -19,96 +19,114 @@ impl HashKey {
     }
 }
 
-/// In which shard each row of a party's tables is.
-pub struct Parts(
-    /// Of each table the places of the rows of each shard; nothing where every shard has all, or they are another party's.
-    Vec<Option<Vec<Vec<u32>>>>,
-);
+/// Places the rows of a table in shards, some rows at a time, in their order.
+pub struct Placer<'a> {
+    cut: &'a Cut,
+    key: &'a HashKey,
+    at: usize,
+    /// Rows that were placed.
+    rows: usize,
+    /// How many are in each shard.
+    in_shards: Vec<usize>,
+}
 
 impl Cut {
-    /// Places the rows of a party's `tables`, which are in the places of those of the schema; nothing for those of others.
+    /// Places the rows of the table in place `at` of the schema, if each of them is in one shard.
+    pub fn placer<'a>(&'a self, key: &'a HashKey, at: usize) -> Option<Placer<'a>> {
+        let is_in_parts = matches!(self.tables[at].placing, Placing::Rows | Placing::Key(_));
+        is_in_parts.then(|| Placer {
+            cut: self,
+            key,
+            at,
+            rows: 0,
+            in_shards: vec![0; self.shards as usize],
+        })
+    }
+
+    /// The tables of each shard, of `tables` in the places of those of the schema: for tests.
     ///
     /// # Errors
-    /// [`Error::Rows`] if there are more rows for a shard than it has room for.
-    pub fn parts(&self, key: &HashKey, tables: &[Option<Table>]) -> Result<Parts> {
-        let schema = self.shard.schema();
-        let mut places = Vec::new();
-        for (at, placed) in self.tables.iter().enumerate() {
-            let table = tables.get(at).and_then(Option::as_ref);
-            let (Some(table), true) = (table, placed.placing != Placing::Whole) else {
-                places.push(None);
+    /// As [`Placer::check`].
+    #[doc(hidden)]
+    pub fn in_shards(&self, key: &HashKey, tables: &[Option<Table>]) -> Result<Vec<Vec<Option<Table>>>> {
+        let mut shards = vec![vec![None; tables.len()]; self.shards as usize];
+        for (at, table) in tables.iter().enumerate() {
+            let Some(table) = table else { continue };
+            let Some(mut placer) = self.placer(key, at) else {
+                let is_whole = self.tables[at].placing == Placing::Whole;
+                let whole = is_whole.then(|| table.clone());
+                shards.iter_mut().for_each(|shard| shard[at].clone_from(&whole));
                 continue;
             };
-            let parts = match placed.placing {
-                Placing::Key(column) => by_key(key, table, column, self.shards as usize),
-                Placing::Merge => vec![Vec::new(); self.shards as usize],
-                _ => anyhow(table, self.shards as usize),
-            };
-            if parts.iter().any(|part| part.len() > placed.rows) {
-                let what = format!(
-                    "more of its rows fall into one shard than the {} that there is room for, which is very unlikely; begin the job anew, without what its shards have left",
-                    placed.rows
-                );
-                return Err(Error::rows(&schema.tables[at].name, what));
+            let mut places = vec![Vec::new(); shards.len()];
+            let (mut row, mut without) = (0, Vec::new());
+            placer.place(table, &mut |shard| {
+                match shard {
+                    Some(shard) => places[shard].push(row),
+                    None => without.push(row),
+                }
+                row += 1;
+            });
+            let mut without = without.into_iter();
+            placer.place_rest(without.len(), &mut |shard| places[shard].extend(without.next()));
+            placer.check()?;
+            for (shard, places) in shards.iter_mut().zip(places) {
+                shard[at] = Some(table.gather(&places));
             }
-            places.push(Some(parts));
         }
-        Ok(Parts(places))
+        Ok(shards)
     }
 }
 
-impl Parts {
-    /// The tables of one shard, of the `tables` whose rows were placed.
-    pub fn of_shard(&self, tables: &[Option<Table>], shard: u32) -> Vec<Option<Table>> {
-        let tables = tables.iter().enumerate();
-        tables
-            .map(|(at, table)| {
-                let table = table.as_ref()?;
-                Some(self.of_table(at, table, shard).unwrap_or_else(|| table.clone()))
-            })
-            .collect()
+impl Placer<'_> {
+    /// Tells the shard of each of `rows`, in their order; nothing for those without a value of the key, which meet no others and are placed last.
+    pub fn place(&mut self, rows: &Table, told: &mut dyn FnMut(Option<usize>)) {
+        let shards = self.in_shards.len();
+        for row in 0..rows.rows {
+            let shard = match self.cut.tables[self.at].placing {
+                Placing::Key(column) => {
+                    let (kind, column) = (rows.fields[column].kind, &rows.columns[column]);
+                    let is_there = !column.is_null(row);
+                    is_there.then(|| shard_of(self.key, kind, column, row, shards))
+                }
+                _ => Some((self.rows + row) % shards),
+            };
+            if let Some(shard) = shard {
+                self.in_shards[shard] += 1;
+            }
+            told(shard);
+        }
+        self.rows += rows.rows;
     }
 
-    /// The rows of the table in place `at` that one shard has, unless every shard has all.
-    pub fn of_table(&self, at: usize, table: &Table, shard: u32) -> Option<Table> {
-        let places = &self.0.get(at)?.as_ref()?[shard as usize];
-        let places: Vec<usize> = places.iter().map(|&place| place as usize).collect();
-        Some(table.gather(&places))
-    }
-}
-
-/// As many rows in each shard, but for one.
-fn anyhow(table: &Table, shards: usize) -> Vec<Vec<u32>> {
-    (0..shards)
-        .map(|shard| {
-            (shard..table.rows)
-                .step_by(shards)
-                .map(|row| row as u32)
-                .collect()
-        })
-        .collect()
-}
-
-/// By the hash of a column. Rows without a value, which meet no others, go where there is most room.
-fn by_key(key: &HashKey, table: &Table, column: usize, shards: usize) -> Vec<Vec<u32>> {
-    let (kind, column) = (table.fields[column].kind, &table.columns[column]);
-    let mut parts: Vec<Vec<u32>> = (0..shards)
-        .map(|_| Vec::with_capacity(table.rows.div_ceil(shards)))
-        .collect();
-    for row in (0..table.rows).filter(|&row| !column.is_null(row)) {
-        parts[shard_of(key, kind, column, row, shards)].push(row as u32);
-    }
-    let mut by_room: BinaryHeap<Reverse<(usize, usize)>> = (0..shards)
-        .map(|shard| Reverse((parts[shard].len(), shard)))
-        .collect();
-    for row in (0..table.rows).filter(|&row| column.is_null(row)) {
-        if let Some(mut emptiest) = by_room.peek_mut() {
-            let Reverse((rows, shard)) = *emptiest;
-            parts[shard].push(row as u32);
-            *emptiest = Reverse((rows + 1, shard));
+    /// Tells the shard of each of so many rows without a value: where there is most room.
+    pub fn place_rest(&mut self, rows: usize, told: &mut dyn FnMut(usize)) {
+        let shards = self.in_shards.iter().enumerate();
+        let mut by_room: BinaryHeap<_> = shards.map(|(shard, &rows)| Reverse((rows, shard))).collect();
+        for _ in 0..rows {
+            if let Some(mut emptiest) = by_room.peek_mut() {
+                let Reverse((rows, shard)) = *emptiest;
+                self.in_shards[shard] += 1;
+                *emptiest = Reverse((rows + 1, shard));
+                told(shard);
+            }
         }
     }
-    parts
+
+    /// Sees that no shard has more rows than there is room for.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] if one has.
+    pub fn check(&self) -> Result<()> {
+        let room = self.cut.tables[self.at].rows;
+        if self.in_shards.iter().all(|&rows| rows <= room) {
+            return Ok(());
+        }
+        let what = format!(
+            "more of its rows fall into one shard than the {room} that there is room for, which is very unlikely; begin the job anew, without what its shards have left"
+        );
+        Err(Error::rows(&self.cut.shard.schema().tables[self.at].name, what))
+    }
 }
 
 /// The shard of a row. Numbers and texts that are equal have one hash, whatever their types.

@@ -15,7 +15,8 @@ use std::ops::Range;
 
 use cenote_tables::{Column as TableColumn, Table};
 
-pub(crate) use self::check::check;
+pub use self::check::{Promise, Repeats};
+pub(crate) use self::check::{check, check_rows, promises};
 use self::column::Column;
 pub(crate) use self::expr::{evaluate, padded, text_width, truths};
 use self::group::Groups;

@@ -76,8 +76,8 @@ fn a_table_that_only_the_merge_reads_is_in_no_shard() {
     );
     assert_eq!(merged(cut, &world, &key(1), false), world.run(sql));
     let (me, own) = (PartyId(0), world.own(PartyId(0)));
-    let parts = cut.parts(&HashKey::new([1; 32]), &own).unwrap();
-    assert!((0..2).all(|shard| parts.of_shard(&own, shard)[0].as_ref().unwrap().rows == 0));
+    let parts = cut.in_shards(&HashKey::new([1; 32]), &own).unwrap();
+    assert!(parts.iter().all(|own| own[0].is_none()));
     assert_eq!(cut.bytes_of_part(me), 0);
     // It is given once, so its owner cannot choose by it which rows of others count.
     assert_eq!(cut.varies_beside(PartyId(1)), None);
@@ -169,8 +169,8 @@ fn told_by_three(
         let tally = demand(cut.shard());
         in_memory(&protocol, &tally.demand(), |session| {
             let own = world.own(session.me());
-            let own = cut.parts(&hash, &own).unwrap().of_shard(&own, shard);
-            let given = cut.shard().prepare(session.me(), &own).unwrap();
+            let own = &cut.in_shards(&hash, &own).unwrap()[shard as usize];
+            let given = cut.shard().prepare(session.me(), own).unwrap();
             match cut.shard().keep(session, given) {
                 Err(Error::Session(error)) => Err(error),
                 kept => Ok(kept.unwrap()),

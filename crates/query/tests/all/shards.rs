@@ -26,8 +26,8 @@ fn keep(cut: &Cut, world: &World, key: &HashKey, shuffling: bool) -> Result<Vec<
     let mut kept: Vec<Kept> = vec![Vec::new(); parties.into()];
     for shard in 0..cut.shards() {
         let given = |me: PartyId| -> cenote_query::Result<OwnInput> {
-            let parts = cut.parts(key, &own[me.index()])?;
-            cut.shard().prepare(me, &parts.of_shard(&own[me.index()], shard))
+            let parts = cut.in_shards(key, &own[me.index()])?;
+            cut.shard().prepare(me, &parts[shard as usize])
         };
         for me in 0..parties {
             given(PartyId(me)).map_err(|error| error.to_string())?;
@@ -354,16 +354,14 @@ fn parts_have_the_rooms_that_are_told() {
     assert!((751..1000).contains(&room), "{room}");
     for seed in 0..20 {
         let own = world.own(PartyId(0));
-        let parts = cut.parts(&key(seed), &own).unwrap();
-        let counts: Vec<usize> = (0..4)
-            .map(|shard| parts.of_shard(&own, shard)[0].as_ref().unwrap().rows)
-            .collect();
+        let parts = cut.in_shards(&key(seed), &own).unwrap();
+        let counts: Vec<usize> = parts.iter().map(|own| own[0].as_ref().unwrap().rows).collect();
         assert_eq!(counts.iter().sum::<usize>(), 3000);
         assert!(counts.iter().all(|&rows| rows <= room), "{counts:?}");
     }
     // Rows that are chosen for the hash find no room, and their owner alone learns of it.
     let cut = query.cut(shards(4), 1).unwrap();
-    let error = (0..200).find_map(|seed| cut.parts(&key(seed), &world.own(PartyId(0))).err());
+    let error = (0..200).find_map(|seed| cut.in_shards(&key(seed), &world.own(PartyId(0))).err());
     assert!(
         error
             .unwrap()

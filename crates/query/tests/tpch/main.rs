@@ -67,8 +67,8 @@ fn ours_in_shards(tpch: &Tpch, sql: &str, shards: NonZero<u32>) -> Table {
         .map(|shard| {
             let kept = in_the_clear(3, |session| {
                 let own = own(session.me());
-                let own = cut.parts(&key, &own).unwrap().of_shard(&own, shard);
-                let given = cut.shard().prepare(session.me(), &own).unwrap();
+                let own = &cut.in_shards(&key, &own).unwrap()[shard as usize];
+                let given = cut.shard().prepare(session.me(), own).unwrap();
                 in_session(cut.shard().keep(session, given))
             });
             kept.unwrap()

@@ -7,5 +7,5 @@ pub mod sizes;
 mod trim;
 mod write;
 
-pub(crate) use read::{columns, read, read_in_order};
+pub(crate) use read::{Reader, columns, read, read_in_order};
 pub(crate) use write::{Purpose, write};

@@ -57,51 +57,147 @@ fn read_at(
     max_rows: usize,
     places: impl FnOnce(&[String]) -> Result<Vec<usize>, Problem>,
 ) -> Result<Table, Fault> {
-    let footer = footer(file)?;
-    let schema = footer.file_metadata().schema_descr();
-    let names: Vec<String> = schema
-        .root_schema()
-        .get_fields()
-        .iter()
-        .map(|field| field.name().to_owned())
-        .collect();
-    let mut leaves = Vec::with_capacity(fields.len());
-    for (field, place) in fields.iter().zip(places(&names)?) {
-        let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
-        let leaf = leaf.ok_or(Problem::Damaged(FOOTER))?;
-        let at = |problem| Fault::at_column(&names[place], problem);
-        leaves.push((
-            leaf,
-            &names[place],
-            fit(&schema.column(leaf), field.kind).map_err(at)?,
-        ));
-    }
-    let rows = rows(&footer, max_rows)?;
+    let found = Found::new(file, fields, max_rows, places)?;
     let mut columns = Vec::with_capacity(fields.len());
-    for (field, (leaf, name, fit)) in fields.iter().zip(leaves) {
-        let mut column = Builder::new(field, rows);
-        for group in footer.row_groups() {
-            let before = column.rows();
-            let read = guarded(PAGE, || {
-                read_chunk(file, group, leaf, fit, field.kind, &mut column)
-            });
-            read.map_err(|problem| match problem {
-                Problem::Codec(_) | Problem::Damaged(_) | Problem::LargePage(_) | Problem::Unreadable(_) => {
-                    Fault::at_column(name, problem)
-                }
-                _ => Fault::at_cell(column.rows() + 1, name, problem),
+    for leaf in &found.leaves {
+        let mut column = Builder::new(&leaf.field, found.rows);
+        for group in found.footer.row_groups() {
+            leaf.guarded(0, &mut column, |column| {
+                let rows = of(group)?;
+                Chunk::open(file, group, leaf)?.read(rows, column)
             })?;
-            if column.rows() - before != of(group)? {
-                return Err(Fault::at_column(name, Problem::Damaged(COUNT)));
-            }
         }
         columns.push(column.finish());
     }
     Ok(Table {
         fields: fields.to_vec(),
         columns,
-        rows,
+        rows: found.rows,
     })
+}
+
+/// A column that was found in a file.
+struct Leaf {
+    field: Field,
+    /// Its place among the columns that have values.
+    place: usize,
+    /// What the file calls it.
+    name: String,
+    fit: Fit,
+}
+
+impl Leaf {
+    /// Has `read` read more of it, behind `before` other rows of the table, and says where that fails.
+    fn guarded(
+        &self,
+        before: usize,
+        column: &mut Builder,
+        read: impl FnOnce(&mut Builder) -> Result<(), Problem>,
+    ) -> Result<(), Fault> {
+        guarded(PAGE, || read(column)).map_err(|problem| match problem {
+            Problem::Codec(_) | Problem::Damaged(_) | Problem::LargePage(_) | Problem::Unreadable(_) => {
+                Fault::at_column(&self.name, problem)
+            }
+            _ => Fault::at_cell(before + column.rows() + 1, &self.name, problem),
+        })
+    }
+}
+
+/// What was found of a file before its values are read.
+struct Found {
+    footer: ParquetMetaData,
+    leaves: Vec<Leaf>,
+    rows: usize,
+}
+
+impl Found {
+    fn new(
+        file: &File,
+        fields: &[Field],
+        max_rows: usize,
+        places: impl FnOnce(&[String]) -> Result<Vec<usize>, Problem>,
+    ) -> Result<Self, Fault> {
+        let footer = footer(file)?;
+        let schema = footer.file_metadata().schema_descr();
+        let names: Vec<String> = schema
+            .root_schema()
+            .get_fields()
+            .iter()
+            .map(|field| field.name().to_owned())
+            .collect();
+        let mut leaves = Vec::with_capacity(fields.len());
+        for (field, place) in fields.iter().zip(places(&names)?) {
+            let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
+            let leaf = leaf.ok_or(Problem::Damaged(FOOTER))?;
+            let at = |problem| Fault::at_column(&names[place], problem);
+            leaves.push(Leaf {
+                field: field.clone(),
+                place: leaf,
+                name: names[place].clone(),
+                fit: fit(&schema.column(leaf), field.kind).map_err(at)?,
+            });
+        }
+        let rows = rows(&footer, max_rows)?;
+        Ok(Found { footer, leaves, rows })
+    }
+}
+
+/// Rows that are read in their order, some at a time.
+pub(crate) struct Reader {
+    file: File,
+    found: Found,
+    /// The next group of rows.
+    next: usize,
+    /// What is not yet read of the columns of the group before it.
+    chunks: Vec<Chunk>,
+    /// Rows that were read.
+    rows: usize,
+}
+
+impl Reader {
+    /// Finds the columns in a file, which has at most so many rows.
+    pub(crate) fn new(file: File, fields: &[Field], max_rows: usize) -> Result<Self, Fault> {
+        let found = Found::new(&file, fields, max_rows, |names| find(names, fields))?;
+        Ok(Reader {
+            file,
+            found,
+            next: 0,
+            chunks: Vec::new(),
+            rows: 0,
+        })
+    }
+
+    /// The next rows, at most so many. There are none after the last.
+    pub(crate) fn piece(&mut self, most: usize) -> Result<Table, Fault> {
+        let Found { footer, leaves, .. } = &self.found;
+        let groups = footer.row_groups();
+        while self.chunks.first().is_none_or(|chunk| chunk.left == 0)
+            && let Some(group) = groups.get(self.next)
+        {
+            self.next += 1;
+            let opened = leaves.iter().map(|leaf| {
+                let open = || Chunk::open(&self.file, group, leaf);
+                guarded(PAGE, open).map_err(|problem| Fault::at_column(&leaf.name, problem))
+            });
+            self.chunks = opened.collect::<Result<_, _>>()?;
+        }
+        let rows = self.chunks.first().map_or(0, |chunk| chunk.left.min(most));
+        let mut columns = Vec::with_capacity(leaves.len());
+        for (leaf, chunk) in leaves.iter().zip(&mut self.chunks) {
+            let mut column = Builder::new(&leaf.field, rows);
+            leaf.guarded(self.rows, &mut column, |column| chunk.read(rows, column))?;
+            columns.push(column.finish());
+        }
+        if columns.is_empty() {
+            columns.extend(leaves.iter().map(|leaf| Builder::new(&leaf.field, 0).finish()));
+        }
+        self.rows += rows;
+        Ok(Table {
+            fields: leaves.iter().map(|leaf| leaf.field.clone()).collect(),
+            columns,
+            rows,
+        })
+    }
 }
 
 /// The name of a column, and the type that it is best read as, or else what it holds.
@@ -163,62 +259,96 @@ fn of(group: &RowGroupMetaData) -> Result<usize, Problem> {
     usize::try_from(group.num_rows()).map_err(|_| Problem::Damaged(COUNT))
 }
 
-/// Reads what a group of rows has of a column.
-fn read_chunk(
-    file: &File,
-    group: &RowGroupMetaData,
-    leaf: usize,
+/// What a group of rows has of a column, as far as it is not yet read.
+struct Chunk {
+    /// Nothing where all are null.
+    reader: Option<ColumnReader>,
     fit: Fit,
     kind: Type,
-    column: &mut Builder,
-) -> Result<(), Problem> {
-    let chunk = &without_false_dictionary(group.column(leaf))?;
-    check_codec(chunk.compression())?;
-    let rows = of(group)?;
-    if fit == Fit::Nulls {
-        return (0..rows).try_for_each(|_| column.null());
-    }
-    let source = Arc::new(PageFile::new(file, rows).map_err(Problem::Unreadable)?);
-    let pages = SerializedPageReader::new(source, chunk, rows, None).map_err(|error| problem(error, PAGE))?;
-    let descriptor = chunk.column_descr_ptr();
-    let pages = Pages::new(pages, &descriptor, rows);
-    let unsigned = is_unsigned(&descriptor);
-    let drain = Drain {
-        rows,
-        optional: descriptor.max_def_level() > 0,
-        column,
-    };
-    let number = |column: &mut Builder, number: i128| push(column, fit, kind, number);
-    match get_column_reader(descriptor, Box::new(pages)) {
-        ColumnReader::BoolColumnReader(reader) => drain.all(reader, |column, &value| match fit {
-            Fit::Truth => column.number(value.into()),
-            _ => Err(Problem::Damaged(PAGE)),
-        }),
-        ColumnReader::Int32ColumnReader(reader) => drain.all(reader, |column, &value| match unsigned {
-            true => number(column, (value as u32).into()),
-            false => number(column, value.into()),
-        }),
-        ColumnReader::Int64ColumnReader(reader) => drain.all(reader, |column, &value| match unsigned {
-            true => number(column, (value as u64).into()),
-            false => number(column, value.into()),
-        }),
-        ColumnReader::Int96ColumnReader(reader) => {
-            drain.all(reader, |column, value| number(column, nanos(value)))
+    unsigned: bool,
+    optional: bool,
+    left: usize,
+}
+
+impl Chunk {
+    fn open(file: &File, group: &RowGroupMetaData, leaf: &Leaf) -> Result<Self, Problem> {
+        let chunk = &without_false_dictionary(group.column(leaf.place))?;
+        check_codec(chunk.compression())?;
+        let rows = of(group)?;
+        let mut opened = Chunk {
+            reader: None,
+            fit: leaf.fit,
+            kind: leaf.field.kind,
+            unsigned: false,
+            optional: true,
+            left: rows,
+        };
+        if leaf.fit == Fit::Nulls {
+            return Ok(opened);
         }
-        ColumnReader::ByteArrayColumnReader(reader) => drain.all(reader, |column, value| match fit {
-            Fit::Text => column.text(value.data()),
-            _ => number(column, whole(value.data()).ok_or(Problem::Range(kind))?),
-        }),
-        ColumnReader::FixedLenByteArrayColumnReader(reader) => drain.all(reader, |column, value| match fit {
-            Fit::Uuid => column.text(uuid(value.data()).as_bytes()),
-            _ => number(column, whole(value.data()).ok_or(Problem::Range(kind))?),
-        }),
-        ColumnReader::FloatColumnReader(reader) => drain.all(reader, |column, &value| {
-            column.number(of_fraction(value.into(), f32::MANTISSA_DIGITS, kind)?)
-        }),
-        ColumnReader::DoubleColumnReader(reader) => drain.all(reader, |column, &value| {
-            column.number(of_fraction(value, f64::MANTISSA_DIGITS, kind)?)
-        }),
+        let source = Arc::new(PageFile::new(file, rows).map_err(Problem::Unreadable)?);
+        let pages =
+            SerializedPageReader::new(source, chunk, rows, None).map_err(|error| problem(error, PAGE))?;
+        let descriptor = chunk.column_descr_ptr();
+        let pages = Pages::new(pages, &descriptor, rows);
+        opened.unsigned = is_unsigned(&descriptor);
+        opened.optional = descriptor.max_def_level() > 0;
+        opened.reader = Some(get_column_reader(descriptor, Box::new(pages)));
+        Ok(opened)
+    }
+
+    /// Reads the next rows, of which there are so many.
+    fn read(&mut self, rows: usize, column: &mut Builder) -> Result<(), Problem> {
+        let (fit, kind, unsigned) = (self.fit, self.kind, self.unsigned);
+        let before = column.rows();
+        let Some(reader) = &mut self.reader else {
+            self.left -= rows;
+            return (0..rows).try_for_each(|_| column.null());
+        };
+        let drain = Drain {
+            rows,
+            optional: self.optional,
+            column: &mut *column,
+        };
+        let number = |column: &mut Builder, number: i128| push(column, fit, kind, number);
+        match reader {
+            ColumnReader::BoolColumnReader(reader) => drain.all(reader, |column, &value| match fit {
+                Fit::Truth => column.number(value.into()),
+                _ => Err(Problem::Damaged(PAGE)),
+            }),
+            ColumnReader::Int32ColumnReader(reader) => drain.all(reader, |column, &value| match unsigned {
+                true => number(column, (value as u32).into()),
+                false => number(column, value.into()),
+            }),
+            ColumnReader::Int64ColumnReader(reader) => drain.all(reader, |column, &value| match unsigned {
+                true => number(column, (value as u64).into()),
+                false => number(column, value.into()),
+            }),
+            ColumnReader::Int96ColumnReader(reader) => {
+                drain.all(reader, |column, value| number(column, nanos(value)))
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => drain.all(reader, |column, value| match fit {
+                Fit::Text => column.text(value.data()),
+                _ => number(column, whole(value.data()).ok_or(Problem::Range(kind))?),
+            }),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                drain.all(reader, |column, value| match fit {
+                    Fit::Uuid => column.text(uuid(value.data()).as_bytes()),
+                    _ => number(column, whole(value.data()).ok_or(Problem::Range(kind))?),
+                })
+            }
+            ColumnReader::FloatColumnReader(reader) => drain.all(reader, |column, &value| {
+                column.number(of_fraction(value.into(), f32::MANTISSA_DIGITS, kind)?)
+            }),
+            ColumnReader::DoubleColumnReader(reader) => drain.all(reader, |column, &value| {
+                column.number(of_fraction(value, f64::MANTISSA_DIGITS, kind)?)
+            }),
+        }?;
+        self.left -= rows;
+        match column.rows() - before == rows {
+            true => Ok(()),
+            false => Err(Problem::Damaged(COUNT)),
+        }
     }
 }
 
@@ -298,10 +428,10 @@ struct Drain<'a> {
 }
 
 impl Drain<'_> {
-    /// Reads all rows of the group.
+    /// Reads so many rows.
     fn all<T: DataType>(
         self,
-        mut reader: ColumnReaderImpl<T>,
+        reader: &mut ColumnReaderImpl<T>,
         push: impl Fn(&mut Builder, &T::T) -> Result<(), Problem>,
     ) -> Result<(), Problem> {
         let (mut levels, mut values) = (Vec::new(), Vec::new());

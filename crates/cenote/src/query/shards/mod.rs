@@ -1,8 +1,11 @@
 //! Queries that are cut into shards.
 
+mod own;
+mod piles;
 mod plan;
 pub(crate) mod rows;
 mod run;
+mod sorted;
 
 use std::num::NonZero;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,13 +14,15 @@ use cenote_net::PartyId;
 use cenote_primitives::BitMatrix;
 use cenote_program::Tally;
 use cenote_program::kept::rows_in_parts;
-use cenote_query::{Cut, Parts, Query};
+use cenote_query::{Cut, Query};
 use cenote_session::Terms;
-use cenote_tables::{Table, Values};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
+pub(super) use self::own::OwnTables;
+use self::own::Parts;
+pub(super) use self::piles::Overflow;
 pub(super) use self::plan::proposed;
 pub use self::plan::{ShardsPlan, TableInShards};
 pub(crate) use self::run::placed_in_shards;
@@ -164,8 +169,7 @@ impl Sharded {
     /// The same without what the process takes anyway.
     pub(super) fn session_bytes(&self, party: PartyId) -> Result<u64> {
         let [shard, merge] = [Part::Shard, Part::Merge].map(|part| self.part_bytes(part, party));
-        let checked = self.job.query().bytes_of_checks(party);
-        let own = self.cut().bytes(party).saturating_add(checked);
+        let own = own::bytes(self.job.query(), party);
         Ok(own.saturating_add(shard?.max(merge?)))
     }
 
@@ -211,13 +215,13 @@ impl Sharded {
 pub(crate) struct QueryInShards {
     sharded: Sharded,
     me: PartyId,
-    rows: Given<Vec<Option<Table>>>,
-    /// In which shard each row of this party is, once a shard is computed here.
+    rows: Given<OwnTables>,
+    /// The rows of this party in shards, once one is computed here.
     parts: Mutex<Option<Arc<Parts>>>,
 }
 
 impl QueryInShards {
-    pub(super) fn new(sharded: Sharded, me: PartyId, rows: Given<Vec<Option<Table>>>) -> Self {
+    pub(super) fn new(sharded: Sharded, me: PartyId, rows: Given<OwnTables>) -> Self {
         QueryInShards {
             sharded,
             me,
@@ -276,20 +280,7 @@ impl ShardedJob for QueryInShards {
     }
 
     fn commit(&self, hash: &mut Sha256) -> Result<()> {
-        for (at, table) in self.rows.own()?.iter().enumerate() {
-            let Some(table) = table else { continue };
-            hash.update((at as u64).to_le_bytes());
-            hash.update((table.rows as u64).to_le_bytes());
-            for column in &table.columns {
-                match &column.values {
-                    Values::Numbers(numbers) => {
-                        (0..numbers.len()).for_each(|row| hash.update(numbers.get(row).to_le_bytes()));
-                    }
-                    Values::Text(_, text) => hash.update(text),
-                }
-                (0..table.rows).for_each(|row| hash.update([column.is_null(row).into()]));
-            }
-        }
+        self.rows.own()?.commit(hash);
         Ok(())
     }
 
@@ -313,7 +304,9 @@ impl ShardedJob for QueryInShards {
 
     fn merge(&self, kept: Vec<Vec<BitMatrix>>, session: SessionOf<'_>) -> Result<Held<Merged>> {
         let planned = self.sharded.planned(Part::Merge)?;
-        let given = planned.query().prepare_unchecked(self.me, self.rows.own()?)?;
+        let given = planned
+            .query()
+            .prepare_unchecked(self.me, &self.tables_of_merge()?)?;
         let given = given.with_kept(kept);
         let connections = (session.connect)(&planned.prepared.topology(), planned.budget())?;
         let held = Party::of(&session).run(planned, given, connections, session.progress)?;

@@ -2,52 +2,80 @@
 
 use std::sync::Arc;
 
-use cenote_query::{HashKey, Parts, Placing};
+use cenote_query::{HashKey, Placed, Placing};
 use cenote_tables::{Field, Table};
 
 use super::QueryInShards;
+use super::own::{OwnTables, Parts};
 use crate::shards::{Begun, Given};
 use crate::{Error, Result};
 
 impl QueryInShards {
     /// The tables of a shard. The first that is computed here places the rows of all, unless the coordinator has done it.
     pub(super) fn tables_of(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
-        let cut = self.sharded.cut();
         self.sharded.in_shards().counts.check_shard(shard)?;
         let Given::Own(tables) = &self.rows else {
-            return self.placed(begun, shard);
+            return self.taken(begun, shard);
         };
         let known = self.parts().clone();
         let parts = match known {
             Some(parts) => parts,
             None => {
-                let parts = Arc::new(cut.parts(&HashKey::new(begun.coin), tables)?);
-                self.rehearse(&parts, tables)?;
+                let parts = Arc::new(self.place_own(begun)?);
                 *self.parts() = Some(Arc::clone(&parts));
                 parts
             }
         };
-        Ok(parts.of_shard(tables, shard))
+        self.of_shard((tables, &parts), shard)
+    }
+
+    /// Places the rows of this party.
+    fn place_own(&self, begun: &Begun<'_>) -> Result<Parts> {
+        let tables = self.rows.own()?;
+        let parts = tables.placed(self.sharded.cut(), &HashKey::new(begun.coin))?;
+        self.rehearse((tables, &parts))?;
+        Ok(parts)
+    }
+
+    /// The tables of a shard, where rows were placed so.
+    fn of_shard(&self, (tables, parts): (&OwnTables, &Parts), shard: u32) -> Result<Vec<Option<Table>>> {
+        let of = |(at, table): (usize, &Placed)| match table.placing {
+            Placing::Whole => tables.whole(at),
+            _ => parts.of_shard(at, shard),
+        };
+        let cut = self.sharded.cut();
+        cut.tables().iter().enumerate().map(of).collect()
+    }
+
+    /// Those that the merge reads.
+    pub(super) fn tables_of_merge(&self) -> Result<Vec<Option<Table>>> {
+        let (merge, tables) = (self.sharded.cut().merge(), self.rows.own()?);
+        let read = merge.tables();
+        let of = |at: usize| match read.contains(&at) {
+            true => tables.whole(at),
+            false => Ok(None),
+        };
+        (0..merge.schema().tables.len()).map(of).collect()
     }
 
     /// Sees that this party's own calculations go through in all shards and in the merge, before there is an attempt at any: one that failed would tell peers in which shard
     /// the row is that it failed for.
-    fn rehearse(&self, parts: &Parts, tables: &[Option<Table>]) -> Result<()> {
+    fn rehearse(&self, own: (&OwnTables, &Parts)) -> Result<()> {
         let cut = self.sharded.cut();
         if cut.shard().may_fail(self.me) {
             for shard in 0..cut.shards() {
-                let own = parts.of_shard(tables, shard);
-                cut.shard().prepare_unchecked(self.me, &own)?;
+                let tables = self.of_shard(own, shard)?;
+                cut.shard().prepare_unchecked(self.me, &tables)?;
             }
         }
         if cut.merge().may_fail(self.me) {
-            cut.merge().prepare_unchecked(self.me, tables)?;
+            cut.merge().prepare_unchecked(self.me, &self.tables_of_merge()?)?;
         }
         Ok(())
     }
 
     /// The rows of a shard that the coordinator has placed.
-    fn placed(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
+    fn taken(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
         let cut = self.sharded.cut();
         let tables = cut.shard().schema().tables.iter().zip(cut.tables()).enumerate();
         tables
@@ -69,24 +97,21 @@ impl QueryInShards {
         done: &[u32],
         is_over: &dyn Fn() -> bool,
     ) -> Result<()> {
-        let tables = self.rows.own()?;
-        let cut = self.sharded.cut();
-        let parts = cut.parts(&HashKey::new(begun.coin), tables)?;
-        self.rehearse(&parts, tables)?;
-        let own = tables.iter().zip(cut.tables()).enumerate();
-        for (at, (table, placed)) in own {
-            let Some(table) = table.as_ref().filter(|_| placed.placing != Placing::Merge) else {
-                continue;
-            };
-            if placed.placing == Placing::Whole {
-                write(begun, (at, None), (table, placed.rows))?;
+        let (tables, cut) = (self.rows.own()?, self.sharded.cut());
+        let parts = self.place_own(begun)?;
+        for (at, placed) in cut.tables().iter().enumerate() {
+            if placed.placing == Placing::Whole
+                && let Some(table) = tables.whole(at)?
+            {
+                write(begun, (at, None), (&table, placed.rows))?;
             }
             for shard in (0..cut.shards()).filter(|shard| !done.contains(shard)) {
                 if is_over() {
                     return Ok(());
                 }
-                if let Some(rows) = parts.of_table(at, table, shard) {
-                    write(begun, (at, Some(shard)), (&rows, placed.rows))?;
+                match parts.of_shard(at, shard)? {
+                    Some(rows) => write(begun, (at, Some(shard)), (&rows, placed.rows))?,
+                    None => break,
                 }
             }
         }
@@ -134,7 +159,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::query::QueryJob;
-    use crate::query::shards::Sharded;
+    use crate::query::shards::{Overflow, Sharded};
     use crate::shards::tests::partials;
     use crate::shards::{Partials, ShardedJob};
 
@@ -152,7 +177,7 @@ pub(crate) mod tests {
         std::fs::write(&file, text).unwrap();
         std::fs::write(folder.join("a.csv"), rows).unwrap();
         let job = QueryJob::load(&file).unwrap();
-        let tables = job.tables(PartyId(0)).unwrap();
+        let tables = OwnTables::read(&job, PartyId(0), &Overflow::to(folder)).unwrap();
         QueryInShards::new(Sharded::new(job).unwrap(), PartyId(0), Given::Own(tables))
     }
 
@@ -164,10 +189,9 @@ pub(crate) mod tests {
     /// The same with more rows than two shards have room for.
     pub(crate) fn query_of_too_many(folder: &Path) -> QueryInShards {
         let mut query = query(folder);
-        let Given::Own(tables) = &mut query.rows else {
-            panic!("it has its tables");
-        };
-        *tables = vec![tables[0].as_ref().map(|table| table.gather(&[0, 1, 2, 0, 1, 2]))];
+        if let Given::Own(tables) = &mut query.rows {
+            tables.repeat(0);
+        }
         query
     }
 

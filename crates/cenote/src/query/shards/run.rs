@@ -6,9 +6,8 @@ use std::time::Instant;
 
 use cenote_net::PartyId;
 use cenote_session::memory;
-use cenote_tables::Table;
 
-use super::{QueryInShards, Sharded, Tallies};
+use super::{Overflow, OwnTables, QueryInShards, Sharded, Tallies};
 use crate::local::Seat;
 use crate::meeting::entered;
 use crate::query::file::{Instead, QueryJob};
@@ -24,15 +23,8 @@ pub(in crate::query) fn check_party(config: &PartyConfig, job: QueryJob) -> Resu
     let sharded = Sharded::new(job)?;
     sharded.admit([config.me])?;
     allowed(config, &sharded.job)?;
-    own_tables(&sharded.job, config.me)?;
+    OwnTables::read(&sharded.job, config.me, &Overflow::to(&config.shards))?;
     Ok(sharded.and_gates())
-}
-
-/// The tables of `me`, which keep what is declared of them.
-fn own_tables(job: &QueryJob, me: PartyId) -> Result<Vec<Option<Table>>> {
-    let tables = job.tables(me)?;
-    job.query().check(me, &tables)?;
-    Ok(tables)
 }
 
 /// A process that does only this does without huge pages if it takes little.
@@ -56,7 +48,7 @@ pub(in crate::query) fn run_party(
     sharded.admit([config.me])?;
     let job = Arc::clone(&sharded.job);
     let policy = allowed(config, &job)?;
-    let rows = Given::Own(own_tables(&job, config.me)?);
+    let rows = Given::Own(OwnTables::read(&job, config.me, &Overflow::to(&config.shards))?);
     spare_huge_pages(&sharded, config.me)?;
     let query = Box::new(QueryInShards::new(sharded, config.me, rows));
     let party = OneParty::elsewhere(config, identity, query, start)?.with_desk(desk)?;
@@ -90,7 +82,11 @@ pub(in crate::query) fn run_child(
     let start = Instant::now();
     let sharded = Sharded::with(Arc::new(QueryJob::load_with(path, instead)?), tallies);
     let job = Arc::clone(&sharded.job);
-    let rows = Given::Own(own_tables(&job, seat.me)?);
+    let rows = Given::Own(OwnTables::read(
+        &job,
+        seat.me,
+        &Overflow::to(&std::env::temp_dir()),
+    )?);
     let writes = job.query().schema().answer.to.iter().next() == Some(seat.me);
     spare_huge_pages(&sharded, seat.me)?;
     let query = Box::new(QueryInShards::new(sharded, seat.me, rows));
