@@ -160,7 +160,9 @@ pub(super) fn may_go_better(error: &Error) -> bool {
 fn is_lost(error: &EngineError) -> bool {
     matches!(
         error,
-        EngineError::Net(cenote_net::Error::Mismatch { .. }) | EngineError::Storage(_)
+        EngineError::Net(cenote_net::Error::Mismatch { .. })
+            | EngineError::Storage(_)
+            | EngineError::DiskFull(_)
     )
 }
 

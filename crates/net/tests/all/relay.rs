@@ -179,3 +179,54 @@ fn silent_strangers_keep_nobody_out() {
     talk(meshes.into_iter().map(Result::unwrap).collect(), &labels);
     drop(strangers);
 }
+
+/// Whether the relay turns this away, and does not let it wait.
+fn is_turned_away(address: &str, of: Fingerprint) -> bool {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    stream.write_all(&from_outside(of)).unwrap();
+    match stream.read(&mut [0]) {
+        Ok(read) => read == 0,
+        // A connection may also be reset.
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
+}
+
+/// Sees that what is said outside is heard inside.
+fn is_joined(address: &str, of: Fingerprint, target: &TcpListener) {
+    let mut outside = TcpStream::connect(address).unwrap();
+    outside.write_all(&from_outside(of)).unwrap();
+    outside.write_all(b"hello").unwrap();
+    let mut word = [0; 5];
+    target.accept().unwrap().0.read_exact(&mut word).unwrap();
+    assert_eq!(&word, b"hello");
+}
+
+#[test]
+fn who_waits_for_one_place_in_a_crowd_keeps_nobody_from_another() {
+    let (relay, address) = relay();
+    let nobody = Identity::generate().unwrap().fingerprint();
+    relay.expect(nobody).unwrap();
+    let wait = || {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.write_all(&from_outside(nobody)).unwrap();
+        stream
+    };
+    let waiting: Vec<TcpStream> = (0..128).map(|_| wait()).collect();
+    // The last of them may not have been heard yet.
+    assert!((0..8).any(|_| is_turned_away(&address, nobody)));
+    let (own, _, target, _relayed) = inside(&relay, &address);
+    is_joined(&address, own, &target);
+    drop(waiting);
+}
+
+#[test]
+fn one_place_is_joined_so_often_and_no_more() {
+    let (relay, address) = relay();
+    let (own, _, target, _relayed) = inside(&relay, &address);
+    (0..512).for_each(|_| is_joined(&address, own, &target));
+    assert!(is_turned_away(&address, own));
+    assert_eq!(relay.served(), 512);
+    let (other, _, target, _relayed) = inside(&relay, &address);
+    is_joined(&address, other, &target);
+}

@@ -6,6 +6,7 @@ mod foreign;
 mod inferred;
 mod numbers;
 mod parquet;
+mod pieces;
 mod round;
 mod sizes;
 mod time;
@@ -14,6 +15,8 @@ mod types;
 use std::path::{Path, PathBuf};
 
 use cenote_tables::{Field, Table, cell};
+
+use self::pieces::read_in_pieces;
 
 /// A field such as `owed decimal(12,2)`, with a `?` behind it if it is nullable.
 fn field(text: &str) -> Field {
@@ -56,10 +59,12 @@ fn cells(table: &Table) -> Vec<Vec<String>> {
     (0..table.rows).map(row).collect()
 }
 
-/// What is said of a file, without its path, which comes first.
+/// What is said of a file, without its path, which comes first. The same is said where rows are read one at a time.
 fn message(path: &Path, fields: &[Field], max_rows: usize) -> String {
     let error = cenote_tables::read(path, fields, max_rows).expect_err("the file is wrong");
     let message = error.to_string();
+    let in_pieces = read_in_pieces(path, fields, max_rows, 1).expect_err("the file is wrong");
+    assert_eq!(in_pieces.to_string(), message);
     let start = format!("{}: ", path.display());
     message
         .strip_prefix(&start)

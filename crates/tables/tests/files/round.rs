@@ -6,7 +6,8 @@ use cenote_tables::{Column, Field, Problem, Table, Type, Values, read, show, wri
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::{Folder, field, fields};
+use crate::pieces::read_in_pieces;
+use crate::{Folder, cells, field, fields};
 
 fn kinds() -> Vec<Type> {
     let mut kinds: Vec<Type> = ["bool", "date", "timestamp", "char(1)", "char(12)", "char(255)"]
@@ -100,6 +101,10 @@ proptest! {
             let path = folder.path(name);
             write(&path, &table).unwrap();
             prop_assert_eq!(&read(&path, &table.fields, table.rows).unwrap(), &table, "{}", name);
+            for most in [1, 3, table.rows.max(1), usize::MAX] {
+                let pieces = read_in_pieces(&path, &table.fields, table.rows, most).unwrap();
+                prop_assert_eq!(cells(&pieces), cells(&table), "{} {}", name, most);
+            }
         }
     }
 }
