@@ -108,17 +108,14 @@ fn fill<'a>(
     is_signed: bool,
 ) -> Option<()> {
     let (least, most) = field.kind.range()?;
-    for number in own {
+    let own = own.map(|number| {
         let is_negative = is_signed && number.last().is_some_and(|last| last >> 7 == 1);
         let mut whole = [if is_negative { 0xff } else { 0 }; size_of::<i128>()];
         whole[..number.len()].copy_from_slice(number);
         let number = i128::from_le_bytes(whole);
-        if number < least || number > most {
-            return None;
-        }
-        numbers.push(number);
-    }
-    Some(())
+        (least..=most).contains(&number).then_some(number).ok_or(())
+    });
+    numbers.extend(own).ok()
 }
 
 fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {

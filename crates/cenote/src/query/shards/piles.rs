@@ -11,7 +11,7 @@ use crate::{Error, Result};
 pub(super) const PIECE: usize = 1 << 16;
 
 /// Bytes of a table that are in memory at the most.
-pub(super) const MOST: usize = 32 << 20;
+pub(super) const MOST: usize = 16 << 20;
 
 /// Where rows go that do not fit into memory.
 #[derive(Clone)]

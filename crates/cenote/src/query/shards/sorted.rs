@@ -96,7 +96,11 @@ impl Runs {
             return rows;
         }
         let mut places: Vec<usize> = (0..rows.rows).collect();
-        places.sort_unstable_by(|&one, &other| compare((&rows, one), (&rows, other)));
+        places.sort_unstable_by(|&one, &other| {
+            let columns = rows.columns.iter();
+            let each = columns.map(|column| column.values.compare(one, other));
+            each.fold(Ordering::Equal, Ordering::then)
+        });
         rows.gather(&places)
     }
 
@@ -114,32 +118,23 @@ impl Runs {
 
     /// How often values come in all of them.
     fn repeats(mut self) -> Result<Repeats> {
-        let last = Head {
-            rows: self.sorted(),
-            row: 0,
-            run: VecDeque::new(),
-        };
+        let last = self.sorted();
         let runs = std::mem::take(&mut self.runs).into_iter();
-        let mut heap: BinaryHeap<Head> = (last.rows.rows > 0).then_some(last).into_iter().collect();
-        for run in runs {
-            let (rows, row) = (Table::none(&self.fields), 0);
-            let mut head = Head { rows, row, run };
-            if head.read(&self)? {
-                heap.push(head);
-            }
+        let mut heap = BinaryHeap::new();
+        for (rows, run) in runs.map(|run| (None, run)).chain([(Some(last), VecDeque::new())]) {
+            heap.extend(Head::new(&self, rows, run)?);
         }
         let mut found = Repeats::default();
-        let (mut value, mut before) = (Vec::new(), None);
+        let mut before = Vec::new();
+        let mut is_first = true;
         while let Some(mut least) = heap.peek_mut() {
-            value.clear();
-            least.put(&mut value);
-            let is_the_last = before.as_ref() == Some(&value);
+            let is_the_last = !is_first && before == least.key;
             found.add(is_the_last);
             if !is_the_last {
-                value = before.replace(value).unwrap_or_default();
+                std::mem::swap(&mut before, &mut least.key);
             }
-            least.row += 1;
-            if least.row == least.rows.rows && !least.read(&self)? {
+            is_first = false;
+            if !least.next(&self)? {
                 PeekMut::pop(least);
             }
         }
@@ -149,35 +144,57 @@ impl Runs {
 
 /// The next row of a run. The greatest in the order of heaps is the least row.
 struct Head {
+    /// Bytes that come in the order of its values.
+    key: Vec<u8>,
     rows: Table,
+    /// Where the row is in them.
     row: usize,
     run: VecDeque<(Span, usize)>,
 }
 
 impl Head {
-    /// Adds the values of the row to `bytes`.
-    fn put(&self, bytes: &mut Vec<u8>) {
-        for column in &self.rows.columns {
-            match &column.values {
-                Values::Numbers(numbers) => bytes.extend_from_slice(&numbers.get(self.row).to_le_bytes()),
-                Values::Text(width, text) => bytes.extend_from_slice(&text[self.row * width..][..*width]),
-            }
-        }
+    /// Of a run that begins with `rows`, if it has any.
+    fn new(of: &Runs, rows: Option<Table>, run: VecDeque<(Span, usize)>) -> Result<Option<Self>> {
+        let mut head = Head {
+            key: Vec::new(),
+            rows: rows.unwrap_or_else(|| Table::none(&of.fields)),
+            row: 0,
+            run,
+        };
+        Ok(head.is_there(of)?.then_some(head))
     }
 
-    /// Reads the next block. Gives whether there is one.
-    fn read(&mut self, of: &Runs) -> Result<bool> {
-        let Some((span, rows)) = self.run.pop_front() else {
-            return Ok(false);
-        };
-        (self.rows, self.row) = (read(&of.scratch, span, (&of.fields, rows))?, 0);
+    /// Goes on to the next row. Gives whether there is one.
+    fn next(&mut self, of: &Runs) -> Result<bool> {
+        self.row += 1;
+        self.is_there(of)
+    }
+
+    /// Reads the row where it is, if there is one.
+    fn is_there(&mut self, of: &Runs) -> Result<bool> {
+        if self.row == self.rows.rows {
+            let Some((span, rows)) = self.run.pop_front() else {
+                return Ok(false);
+            };
+            (self.rows, self.row) = (read(&of.scratch, span, (&of.fields, rows))?, 0);
+        }
+        self.key.clear();
+        for column in &self.rows.columns {
+            match &column.values {
+                Values::Numbers(numbers) => {
+                    let number = numbers.get(self.row) as u128 ^ 1 << 127;
+                    self.key.extend_from_slice(&number.to_be_bytes());
+                }
+                Values::Text(width, text) => self.key.extend_from_slice(&text[self.row * width..][..*width]),
+            }
+        }
         Ok(true)
     }
 }
 
 impl Ord for Head {
     fn cmp(&self, other: &Self) -> Ordering {
-        compare((&other.rows, other.row), (&self.rows, self.row))
+        other.key.cmp(&self.key)
     }
 }
 
@@ -189,26 +206,8 @@ impl PartialOrd for Head {
 
 impl PartialEq for Head {
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
+        self.key == other.key
     }
 }
 
 impl Eq for Head {}
-
-/// How two rows without nulls compare, the first column counting most.
-fn compare((one, row): (&Table, usize), (other, other_row): (&Table, usize)) -> Ordering {
-    let columns = one.columns.iter().zip(&other.columns);
-    let each = columns.map(|(one, other)| compare_values((one, row), (other, other_row)));
-    each.fold(Ordering::Equal, Ordering::then)
-}
-
-fn compare_values((one, row): (&Column, usize), (other, other_row): (&Column, usize)) -> Ordering {
-    match (&one.values, &other.values) {
-        (Values::Numbers(one), Values::Numbers(other)) => one.get(row).cmp(&other.get(other_row)),
-        (Values::Text(width, one), Values::Text(other_width, other)) => {
-            let own = &one[row * width..][..*width];
-            own.cmp(&other[other_row * other_width..][..*other_width])
-        }
-        _ => Ordering::Equal,
-    }
-}
