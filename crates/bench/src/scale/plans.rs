@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use cenote::query::{Query, QueryJob};
+use cenote::query::{Overflow, OwnTables, Query, QueryJob};
 use cenote::{Error, PartyId, Result};
 use cenote_params::shards::{capacity, of_attempt};
 use cenote_program::{Abilities, Tally};
@@ -149,25 +149,25 @@ pub(super) fn row_seconds(planned: &Planned, path: &Path) -> Result<RowSeconds> 
             let each = (now - std::mem::replace(&mut before, now)) / planned.rows as f64;
             *most = most.max(each);
         };
-        let tables = job.tables(party)?;
-        let parts = cut.parts(&HashKey::new([7; 32]), &tables).map_err(failed)?;
+        let tables = OwnTables::read(&job, party, &Overflow::to(&folder))?;
+        let parts = tables.placed(&cut, &HashKey::new([7; 32]))?;
         lap(&mut most.read);
         let own = || {
-            let tables = tables.iter().zip(cut.tables()).enumerate();
-            let own = tables.filter_map(|(at, (table, placed))| Some((at, table.as_ref()?, placed.rows)));
+            let declared = cut.shard().schema().tables.iter().zip(cut.tables()).enumerate();
+            let own = declared.filter(|(_, (table, _))| table.party == party);
             own.flat_map(|of| (0..planned.shards).map(move |shard| (of, shard)))
         };
-        for ((at, table, room), shard) in own() {
-            let rows = parts.of_table(at, table, shard);
-            let bytes = rows.as_ref().unwrap_or(table).to_bytes(room);
+        for ((at, (_, placed)), shard) in own() {
+            let rows = parts.of_shard(at, shard)?;
+            let rows = rows.ok_or_else(|| failed("a table is not cut"))?;
             let name = format!("{at}-{shard}");
-            sealed.write(&name, &name, &bytes)?;
+            sealed.write(&name, &name, &rows.to_bytes(placed.rows))?;
         }
         lap(&mut most.write);
-        for ((at, table, room), shard) in own() {
+        for ((at, (table, placed)), shard) in own() {
             let name = format!("{at}-{shard}");
-            let bytes = sealed.read(&name, &name, Table::byte_count(&table.fields, room))?;
-            Table::from_bytes(&table.fields, room, &bytes).ok_or_else(|| failed("rows are others"))?;
+            let bytes = sealed.read(&name, &name, Table::byte_count(&table.fields, placed.rows))?;
+            Table::from_bytes(&table.fields, placed.rows, &bytes).ok_or_else(|| failed("rows are others"))?;
         }
         lap(&mut most.take);
     }

@@ -23,6 +23,8 @@ pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::QueryPart;
 pub use self::run::{check_party, coordinate_party, run_here, run_party};
 pub(crate) use self::shards::placed_in_shards;
+#[doc(hidden)]
+pub use self::shards::{Overflow, OwnTables, Parts};
 pub use self::shards::{ShardsPlan, TableInShards};
 
 use crate::Error;

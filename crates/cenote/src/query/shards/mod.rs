@@ -20,9 +20,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
-pub(super) use self::own::OwnTables;
-use self::own::Parts;
-pub(super) use self::piles::Overflow;
+pub use self::own::{OwnTables, Parts};
+pub use self::piles::Overflow;
 pub(super) use self::plan::proposed;
 pub use self::plan::{ShardsPlan, TableInShards};
 pub(crate) use self::run::placed_in_shards;

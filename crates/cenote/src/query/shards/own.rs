@@ -11,7 +11,7 @@ use crate::query::file::QueryJob;
 use crate::{Error, Result};
 
 /// Tables that keep what is declared of them, in the places of those of the schema; nothing for those of others.
-pub(in crate::query) struct OwnTables {
+pub struct OwnTables {
     tables: Vec<Option<OwnTable>>,
     overflow: Overflow,
 }
@@ -27,7 +27,7 @@ impl OwnTables {
     ///
     /// # Errors
     /// As [`QueryJob::tables`] and [`Query::check`]; [`Error::Protocol`] if the disk is full.
-    pub(in crate::query) fn read(job: &QueryJob, me: PartyId, overflow: &Overflow) -> Result<Self> {
+    pub fn read(job: &QueryJob, me: PartyId, overflow: &Overflow) -> Result<Self> {
         Self::each(job.query(), me, overflow, |at, declared, reading| {
             let mut pieces = Pieces::open(job.file_of(at)?, &declared.fields, declared.max_rows)?;
             while let Some(rows) = pieces.next(PIECE)? {
@@ -86,7 +86,10 @@ impl OwnTables {
     }
 
     /// All rows of the table in place `at`, if it is this party's.
-    pub(super) fn whole(&self, at: usize) -> Result<Option<Table>> {
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] if they cannot be read from the disk.
+    pub fn whole(&self, at: usize) -> Result<Option<Table>> {
         let table = self.tables[at].as_ref();
         table.map(|table| table.rows.whole(0)).transpose()
     }
@@ -95,7 +98,7 @@ impl OwnTables {
     ///
     /// # Errors
     /// As [`Placer::check`](cenote_query::Placer::check), and as [`OwnTables::read`].
-    pub(super) fn placed(&self, cut: &Cut, key: &HashKey) -> Result<Parts> {
+    pub fn placed(&self, cut: &Cut, key: &HashKey) -> Result<Parts> {
         let place = |(at, table): (usize, &Option<OwnTable>)| match table {
             Some(table) => table.placed((cut, at), key, &self.overflow),
             None => Ok(None),
@@ -156,11 +159,14 @@ impl OwnTable {
 }
 
 /// The rows of each table that is cut, a pile for each shard.
-pub(super) struct Parts(Vec<Option<Piles>>);
+pub struct Parts(Vec<Option<Piles>>);
 
 impl Parts {
     /// The rows that a shard has of the table in place `at`, if each of its rows is in one shard.
-    pub(super) fn of_shard(&self, at: usize, shard: u32) -> Result<Option<Table>> {
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] if they cannot be read from the disk.
+    pub fn of_shard(&self, at: usize, shard: u32) -> Result<Option<Table>> {
         let piles = self.0[at].as_ref();
         piles.map(|piles| piles.whole(shard as usize)).transpose()
     }

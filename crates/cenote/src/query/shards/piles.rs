@@ -15,7 +15,7 @@ pub(super) const MOST: usize = 16 << 20;
 
 /// Where rows go that do not fit into memory.
 #[derive(Clone)]
-pub(in crate::query) struct Overflow {
+pub struct Overflow {
     folder: PathBuf,
     /// Bytes of a table that fit.
     pub(super) most: usize,
@@ -23,7 +23,7 @@ pub(in crate::query) struct Overflow {
 
 impl Overflow {
     /// To the disk, in the folder at `folder`.
-    pub(in crate::query) fn to(folder: &Path) -> Self {
+    pub fn to(folder: &Path) -> Self {
         Overflow {
             folder: folder.to_owned(),
             most: MOST,
