@@ -2,7 +2,16 @@
 
 use std::fs::{File, metadata};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The folder for what does not fit into memory for a while, on a disk: `TMPDIR`, or else `/var/tmp`, since `/tmp` is often in memory.
+pub(crate) fn scratch_folder() -> PathBuf {
+    let on_disk = PathBuf::from("/var/tmp");
+    match std::env::var_os("TMPDIR").is_none() && on_disk.is_dir() {
+        true => on_disk,
+        false => std::env::temp_dir(),
+    }
+}
 
 /// Opens the regular file at `path`.
 ///

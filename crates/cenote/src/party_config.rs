@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::fields::{check_address, numbers, party};
+use crate::files::scratch_folder;
 use crate::service_config::{ServiceConfig, ServiceTable};
 use crate::settings_file::SettingsFile;
 use crate::{Error, PARTIES, Protocol, Result};
@@ -31,6 +32,7 @@ struct File {
     policy: Option<PathBuf>,
     shards: Option<PathBuf>,
     shards_store: Option<Spanned<String>>,
+    scratch: Option<PathBuf>,
     service: Option<Spanned<ServiceTable>>,
     #[serde(default, rename = "peer")]
     peers: Vec<Spanned<FilePeer>>,
@@ -79,6 +81,8 @@ pub struct PartyConfig {
     pub shards: PathBuf,
     /// The URL of the object store of what shards have kept, if that is not in the folder.
     pub shards_store: Option<String>,
+    /// The folder in which tables lie that do not fit into memory while a job in shards runs: the system's for temporary files, unless it says otherwise.
+    pub scratch: PathBuf,
     /// What its standing service is told, if the file has a table of it.
     pub service: Option<ServiceConfig>,
     /// Who hears that a peer is waited for for long: the log, where nobody else is named.
@@ -160,6 +164,10 @@ impl PartyConfig {
                     Err(what) => Err(source.fault(url.span(), what)),
                 })
                 .transpose()?,
+            scratch: match &file.scratch {
+                Some(folder) => source.resolve(folder),
+                None => scratch_folder(),
+            },
             service: file
                 .service
                 .map(|table| ServiceConfig::read(table, me, last.0.max(1) + 1, &source))

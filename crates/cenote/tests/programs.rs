@@ -38,6 +38,7 @@ fn parties(count: u8) -> (tempfile::TempDir, Vec<PartyConfig>) {
             policy: None,
             shards: "".into(),
             shards_store: None,
+            scratch: std::env::temp_dir(),
             service: None,
             on_wait: OnWait::default(),
         }

@@ -10,10 +10,13 @@ use zeroize::Zeroizing;
 
 use crate::seal::{Seal, StoreKey, sealed_length};
 
-/// A file without a name in a folder. It is sealed under a key that is only in the memory of this process, and its room is free again when this is dropped, or the
-/// process ends however. It is made when something is first written.
+/// A file without a name in a folder, which is to be on a disk of this machine: how much is written there, and where in the file, is not hidden. What is written is sealed
+/// under a key that is only in the memory of this process. Its room is free again when this is dropped, or the process ends however. It is made when something is first
+/// written.
 pub struct Scratch {
     folder: PathBuf,
+    /// What complaints call it.
+    path: PathBuf,
     seal: Seal,
     written: Mutex<Written>,
 }
@@ -38,13 +41,14 @@ impl Scratch {
     pub fn within(path: &Path) -> Self {
         Scratch {
             folder: path.to_owned(),
+            path: path.join("(a file for what does not fit into memory)"),
             seal: Seal::new(&StoreKey::generate().0),
             written: Mutex::default(),
         }
     }
 
     fn fault(&self, what: &str, error: &io::Error) -> Error {
-        Error::file(&self.folder, what, error)
+        Error::file(&self.path, what, error)
     }
 
     /// Writes `contents` behind what is there.
@@ -68,12 +72,7 @@ impl Scratch {
             file.seek(SeekFrom::Start(at))?;
             file.write_all(&sealed)
         };
-        write().map_err(|error| {
-            self.fault(
-                "a file for tables that do not fit into memory cannot be written in it",
-                &error,
-            )
-        })?;
+        write().map_err(|error| self.fault("cannot be written", &error))?;
         *end += sealed.len() as u64;
         Ok(Span {
             at,
@@ -86,7 +85,7 @@ impl Scratch {
     /// # Errors
     /// [`Error::Storage`] with the folder, if it cannot be read, or was changed.
     pub fn read(&self, span: Span) -> Result<Zeroizing<Vec<u8>>> {
-        let mut sealed = vec![0; sealed_length(span.length)];
+        let mut sealed = room::zeroed("what is sealed", sealed_length(span.length))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let read = match &mut written.file {
             Some(file) => file
@@ -95,16 +94,11 @@ impl Scratch {
             None => Err(io::ErrorKind::NotFound.into()),
         };
         drop(written);
-        read.map_err(|error| {
-            self.fault(
-                "a file for tables that do not fit into memory cannot be read in it",
-                &error,
-            )
-        })?;
+        read.map_err(|error| self.fault("cannot be read", &error))?;
         let source = (&*sealed, sealed.len() as u64);
         let label = span.at.to_le_bytes();
         self.seal
-            .unseal(&self.folder, source, &label)?
+            .unseal(&self.path, source, &label)?
             .contents(span.length)
     }
 }

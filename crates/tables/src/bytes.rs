@@ -7,7 +7,7 @@ use crate::table::{Column, Field, Table, Values};
 const ROWS: usize = size_of::<u64>();
 
 /// How many bytes a number of a field has, and whether it may be negative; of a text, its own.
-fn width(field: &Field) -> (usize, bool) {
+pub(crate) fn width(field: &Field) -> (usize, bool) {
     match (Values::none(field.kind), field.kind.range()) {
         (Values::Text(width, _), _) => (width, false),
         (Values::Numbers(_), range) => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::bytes;
 use crate::numbers::Numbers;
 use crate::types::Type;
 
@@ -193,6 +194,19 @@ impl Table {
             columns: fields.iter().map(|field| Column::none(field.kind)).collect(),
             rows: 0,
         }
+    }
+
+    /// The most bytes that a row of these fields takes, in memory or [as bytes](Table::to_bytes).
+    pub fn bytes_of_row(fields: &[Field]) -> usize {
+        let of = |field: &Field| {
+            let in_memory = match Values::none(field.kind) {
+                Values::Numbers(numbers) => numbers.bytes(),
+                Values::Text(width, _) => width,
+            };
+            // Whether it is null.
+            1 + in_memory.max(bytes::width(field).0)
+        };
+        fields.iter().map(of).sum()
     }
 
     /// Makes room for so many rows more, if there is any: a table that grew would leave twice as much behind.

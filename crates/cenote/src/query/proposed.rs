@@ -220,8 +220,9 @@ impl Proposed {
     ) -> Result<Ended> {
         let held = match &self.takes {
             Takes::InShards(takes) => {
-                let scratch = run.within.folder.parent().unwrap_or(&run.within.folder);
-                let tables = OwnTables::of(self.job.query(), self.me, run.tables, &Overflow::to(scratch))?;
+                // Where its data is in the clear anyway.
+                let overflow = Overflow::to(run.within.folder.parent().unwrap_or(&run.within.folder));
+                let tables = OwnTables::of(self.job.query(), self.me, run.tables, &overflow)?;
                 let sharded = Sharded::with(Arc::clone(&self.job), takes.as_ref().clone());
                 let joined = Joined {
                     job: Box::new(QueryInShards::new(sharded, self.me, Given::Own(tables))),

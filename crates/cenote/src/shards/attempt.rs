@@ -212,6 +212,11 @@ impl Work {
         })
     }
 
+    /// Whether only the merge is left.
+    pub(super) fn are_all_kept(&self) -> bool {
+        self.state().kept.len() == self.job.counts().shards as usize
+    }
+
     /// What an attempt has kept is of no use.
     pub(super) fn drop_partial(&self, attempt: &Attempt) {
         let begun = self.state().begun;

@@ -10,6 +10,7 @@ use cenote_session::Error as EngineError;
 use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
 use super::attempt::{Join, Ready, Work};
+use super::placer::Placer;
 use crate::stop::Scope;
 use crate::{Error, Kind, Result};
 
@@ -69,6 +70,8 @@ pub(super) struct Threads {
     running: Under,
     /// What computes, or has computed last.
     thread: Option<JoinHandle<()>>,
+    /// What makes ready the rows of this party, if they are not elsewhere.
+    rows: Option<Placer>,
 }
 
 impl Drop for Threads {
@@ -89,7 +92,22 @@ impl Threads {
             listening,
             running: Under::default(),
             thread: None,
+            rows: None,
         }
+    }
+
+    /// The same, of a party whose rows this process has: no shard starts before they are placed, so no peer waits in a session meanwhile.
+    pub(super) fn with_rows(mut self) -> Self {
+        let (work, tell) = (Arc::clone(&self.work), Arc::clone(&self.tell));
+        self.rows = Some(Placer::new(work, Work::prepare, tell));
+        self
+    }
+
+    /// Whether nothing keeps the next part from being computed. Where this party cannot go on, who is asked to compute it says so.
+    fn is_ready(&self) -> bool {
+        let has_failed = || self.work.state().failure.is_some();
+        let rows = self.rows.as_ref();
+        self.work.are_all_kept() || rows.is_none_or(|rows| has_failed() || rows.are_placed())
     }
 
     /// Listens for the peers of an attempt, with a fresh key.
@@ -172,7 +190,8 @@ impl Crew for Threads {
     }
 
     fn free(&self) -> u32 {
-        lock(&self.running).is_none().into()
+        let is_idle = lock(&self.running).is_none();
+        (is_idle && self.is_ready()).into()
     }
 
     fn listen(&mut self, attempt: &Attempt) {

@@ -293,17 +293,13 @@ impl Remote {
             .spawn(move || accept.run(&listener))
             .map_err(failed)?;
         Ok(Remote {
-            placer: Placer::new(Arc::clone(&work), Arc::clone(&desk.tell)),
+            placer: Placer::new(Arc::clone(&work), Work::place, Arc::clone(&desk.tell)),
             desk,
             merge,
             work,
             stopped,
             address,
         })
-    }
-
-    fn are_all_kept(&self) -> bool {
-        self.work.state().kept.len() == self.work.job.counts().shards as usize
     }
 }
 
@@ -383,7 +379,7 @@ impl Crew for Remote {
     }
 
     fn free(&self) -> u32 {
-        if self.are_all_kept() {
+        if self.work.are_all_kept() {
             return self.merge.free();
         }
         // Whoever is asked to compute a part then says that this party cannot go on.

@@ -84,6 +84,14 @@ pub(crate) trait ShardedJob: Send + Sync {
     /// The job begins anew, with another coin.
     fn begin(&self) {}
 
+    /// Makes ready what this party gives to shards that are computed in this process, until `is_over` says that nobody needs it any more.
+    ///
+    /// # Errors
+    /// What is wrong with what it gives; that it cannot be written.
+    fn prepare(&self, _begun: &Begun<'_>, _is_over: &dyn Fn() -> bool) -> Result<()> {
+        Ok(())
+    }
+
     /// Places what this party gives where its workers find it, in `partials`, until `is_over` says that nobody needs it any more. Shards that are `done` need nothing.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a party gives to its shards is placed for its workers.
+//! What a party gives to its shards is placed for its workers, or made ready for those that this process computes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,11 @@ use super::crew::{Tell, caught, may_go_better};
 use crate::{Error, Result};
 
 impl Work {
+    /// Makes ready what this party gives to shards that are computed in this process, until `is_over` says that nobody needs it any more.
+    pub(super) fn prepare(&self, is_over: &dyn Fn() -> bool) -> Result<()> {
+        self.job.prepare(&self.begun()?, is_over)
+    }
+
     /// Places what this party gives where its workers find it, until `is_over` says that nobody needs it any more. Shards that are done need none.
     pub(super) fn place(&self, is_over: &dyn Fn() -> bool) -> Result<()> {
         let begun = self.begun()?;
@@ -19,9 +24,13 @@ impl Work {
     }
 }
 
-/// Places the rows of a party for its workers, on a thread of its own, once they are needed.
+/// How rows are placed.
+pub(super) type Place = fn(&Work, &dyn Fn() -> bool) -> Result<()>;
+
+/// Places the rows of a party, on a thread of its own, once they are needed.
 pub(super) struct Placer {
     work: Arc<Work>,
+    place: Place,
     /// Who hears that there are rows, or none.
     tell: Tell,
     are_placed: Arc<AtomicBool>,
@@ -30,9 +39,10 @@ pub(super) struct Placer {
 }
 
 impl Placer {
-    pub(super) fn new(work: Arc<Work>, tell: Tell) -> Self {
+    pub(super) fn new(work: Arc<Work>, place: Place, tell: Tell) -> Self {
         Placer {
             work,
+            place,
             tell,
             are_placed: Arc::default(),
             is_over: Arc::default(),
@@ -40,14 +50,15 @@ impl Placer {
         }
     }
 
-    /// Whether workers find their rows. If nobody has begun to place them, this does.
+    /// Whether shards find their rows. If nobody has begun to place them, this does.
     pub(super) fn are_placed(&self) -> bool {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
             let (work, tell) = (Arc::clone(&self.work), Arc::clone(&self.tell));
             let (are_placed, is_over) = (Arc::clone(&self.are_placed), Arc::clone(&self.is_over));
-            let place = move || match caught("placing rows for workers", || {
-                work.place(&|| is_over.load(Ordering::Acquire))
+            let place = self.place;
+            let place = move || match caught("placing rows", || {
+                place(&work, &|| is_over.load(Ordering::Acquire))
             }) {
                 Ok(()) => {
                     are_placed.store(true, Ordering::Release);
@@ -58,7 +69,7 @@ impl Placer {
             match std::thread::Builder::new().name("rows".into()).spawn(place) {
                 Ok(started) => *thread = Some(started),
                 Err(error) => {
-                    let error = Error::local("starting a thread for the rows of workers", error);
+                    let error = Error::local("starting a thread for rows", error);
                     failed(&self.work, &self.tell, error);
                 }
             }
@@ -97,7 +108,7 @@ mod tests {
     /// What a placer of `work` says once it is asked for rows.
     fn told_of(work: Arc<Work>) -> Event {
         let (sender, events) = std::sync::mpsc::channel();
-        let placer = Placer::new(work, Arc::new(move |event| drop(sender.send(event))));
+        let placer = Placer::new(work, Work::place, Arc::new(move |event| drop(sender.send(event))));
         assert!(!placer.are_placed());
         let told = events.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
         assert!(!placer.are_placed());

@@ -183,7 +183,7 @@ impl OneParty {
         let tell: Tell = Arc::new(move |event| sender.tell(event));
         let threads = Threads::new(Arc::clone(&work), Arc::clone(&tell), listening);
         let mut crew: Box<dyn Crew> = match workers {
-            None => Box::new(threads),
+            None => Box::new(threads.with_rows()),
             Some(door) => {
                 let both = (Arc::clone(&work), threads);
                 Box::new(Remote::start(both, (door, identity), tell)?)

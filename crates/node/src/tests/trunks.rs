@@ -45,6 +45,7 @@ pub(super) fn over_sockets(world: &mut World) {
             policy: None,
             shards: "".into(),
             shards_store: None,
+            scratch: std::env::temp_dir(),
             service: None,
             on_wait: OnWait::default(),
         };

@@ -192,9 +192,9 @@ impl Repeats {
         found
     }
 
-    /// The next value comes, which may be the same as the last.
-    pub fn add(&mut self, is_the_last: bool) {
-        self.last = match is_the_last {
+    /// The next value comes, which may be the same as the last one.
+    pub fn add(&mut self, is_same: bool) {
+        self.last = match is_same {
             true => self.last + 1,
             false => {
                 self.distinct += 1;

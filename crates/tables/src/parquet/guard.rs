@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use ::parquet::basic::{Encoding, Type as Physical};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
@@ -44,16 +45,16 @@ fn damaged() -> ParquetError {
 
 /// A file of which pages are read, none larger than the rows of their group can need.
 pub(super) struct PageFile {
-    file: File,
+    file: Arc<File>,
     len: u64,
     most: usize,
 }
 
 impl PageFile {
     /// For groups of so many rows.
-    pub(super) fn new(file: &File, rows: usize) -> std::io::Result<Self> {
+    pub(super) fn new(file: &Arc<File>, rows: usize) -> std::io::Result<Self> {
         Ok(PageFile {
-            file: file.try_clone()?,
+            file: Arc::clone(file),
             len: file.metadata()?.len(),
             most: PAGE_BYTES.saturating_add(rows.saturating_mul(ROW_BYTES)),
         })

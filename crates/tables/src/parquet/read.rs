@@ -58,6 +58,7 @@ fn read_at(
     places: impl FnOnce(&[String]) -> Result<Vec<usize>, Problem>,
 ) -> Result<Table, Fault> {
     let found = Found::new(file, fields, max_rows, places)?;
+    let file = &Arc::new(file.try_clone().map_err(Problem::Unreadable)?);
     let mut columns = Vec::with_capacity(fields.len());
     for leaf in &found.leaves {
         let mut column = Builder::new(&leaf.field, found.rows);
@@ -144,7 +145,7 @@ impl Found {
 
 /// Rows that are read in their order, some at a time.
 pub(crate) struct Reader {
-    file: File,
+    file: Arc<File>,
     found: Found,
     /// The next group of rows.
     next: usize,
@@ -159,7 +160,7 @@ impl Reader {
     pub(crate) fn new(file: File, fields: &[Field], max_rows: usize) -> Result<Self, Fault> {
         let found = Found::new(&file, fields, max_rows, |names| find(names, fields))?;
         Ok(Reader {
-            file,
+            file: Arc::new(file),
             found,
             next: 0,
             chunks: Vec::new(),
@@ -271,7 +272,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn open(file: &File, group: &RowGroupMetaData, leaf: &Leaf) -> Result<Self, Problem> {
+    fn open(file: &Arc<File>, group: &RowGroupMetaData, leaf: &Leaf) -> Result<Self, Problem> {
         let chunk = &without_false_dictionary(group.column(leaf.place))?;
         check_codec(chunk.compression())?;
         let rows = of(group)?;

@@ -168,7 +168,7 @@ impl Sharded {
     /// The same without what the process takes anyway.
     pub(super) fn session_bytes(&self, party: PartyId) -> Result<u64> {
         let [shard, merge] = [Part::Shard, Part::Merge].map(|part| self.part_bytes(part, party));
-        let own = own::bytes(self.job.query(), party);
+        let own = own::bytes(self.job.query(), self.cut().shards(), party);
         Ok(own.saturating_add(shard?.max(merge?)))
     }
 
@@ -285,6 +285,10 @@ impl ShardedJob for QueryInShards {
 
     fn begin(&self) {
         *self.parts() = None;
+    }
+
+    fn prepare(&self, begun: &Begun<'_>, is_over: &dyn Fn() -> bool) -> Result<()> {
+        self.parts_of(begun, is_over).map(drop)
     }
 
     fn place(&self, begun: &Begun<'_>, done: &[u32], is_over: &dyn Fn() -> bool) -> Result<()> {

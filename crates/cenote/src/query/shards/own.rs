@@ -1,11 +1,11 @@
 //! A party's own tables, which need not fit into memory.
 
 use cenote_net::PartyId;
-use cenote_query::{Cut, Declared, HashKey, Query};
-use cenote_tables::{Pieces, Table};
+use cenote_query::{Cut, Declared, HashKey, Placer, Query};
+use cenote_tables::{Field, Pieces, Table};
 use sha2::{Digest as _, Sha256};
 
-use super::piles::{MOST, Overflow, PIECE, Piles, bytes_of_row};
+use super::piles::{self, Overflow, Piles, in_pieces};
 use super::sorted::{self, repeats};
 use crate::query::file::QueryJob;
 use crate::{Error, Result};
@@ -17,6 +17,8 @@ pub struct OwnTables {
 }
 
 struct OwnTable {
+    fields: Vec<Field>,
+    max_rows: usize,
     /// On one pile.
     rows: Piles,
     digest: [u8; 32],
@@ -30,7 +32,8 @@ impl OwnTables {
     pub fn read(job: &QueryJob, me: PartyId, overflow: &Overflow) -> Result<Self> {
         Self::each(job.query(), me, overflow, |at, declared, reading| {
             let mut pieces = Pieces::open(job.file_of(at)?, &declared.fields, declared.max_rows)?;
-            while let Some(rows) = pieces.next(PIECE)? {
+            let piece = overflow.piece(Table::bytes_of_row(&declared.fields));
+            while let Some(rows) = pieces.next(piece)? {
                 reading.add(&rows)?;
             }
             Ok(())
@@ -50,7 +53,8 @@ impl OwnTables {
         Self::each(query, me, overflow, |at, declared, reading| {
             let table = tables.get_mut(at).and_then(Option::take);
             let missing = || Error::Usage(format!("the rows of table {} are missing", declared.name));
-            reading.add(&table.ok_or_else(missing)?)
+            let piece = overflow.piece(Table::bytes_of_row(&declared.fields));
+            in_pieces(&table.ok_or_else(missing)?, piece, &mut |rows| reading.add(rows))
         })
     }
 
@@ -94,17 +98,24 @@ impl OwnTables {
         table.map(|table| table.rows.whole(0)).transpose()
     }
 
-    /// Places the rows in shards.
+    /// Places the rows in shards; nothing if `is_over` says meanwhile that nobody needs them.
     ///
     /// # Errors
     /// As [`Placer::check`](cenote_query::Placer::check), and as [`OwnTables::read`].
-    pub fn placed(&self, cut: &Cut, key: &HashKey) -> Result<Parts> {
-        let place = |(at, table): (usize, &Option<OwnTable>)| match table {
-            Some(table) => table.placed((cut, at), key, &self.overflow),
-            None => Ok(None),
-        };
-        let tables = self.tables.iter().enumerate().map(place);
-        Ok(Parts(tables.collect::<Result<_>>()?))
+    pub fn placed(&self, cut: &Cut, key: &HashKey, is_over: &dyn Fn() -> bool) -> Result<Option<Parts>> {
+        let mut parts = Vec::with_capacity(self.tables.len());
+        for (at, table) in self.tables.iter().enumerate() {
+            let placer = table.as_ref().zip(cut.placer(key, at));
+            let placed = placer.map(|(table, placer)| {
+                let shards = cut.shards() as usize;
+                table.placed(placer, shards, &self.overflow, is_over)
+            });
+            parts.push(placed.transpose()?);
+            if is_over() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Parts(parts)))
     }
 }
 
@@ -120,31 +131,37 @@ impl OwnTables {
 }
 
 impl OwnTable {
-    fn placed(&self, (cut, at): (&Cut, usize), key: &HashKey, overflow: &Overflow) -> Result<Option<Piles>> {
-        let Some(mut placer) = cut.placer(key, at) else {
-            return Ok(None);
-        };
-        let (fields, shards) = (&cut.shard().schema().tables[at].fields, cut.shards() as usize);
-        let mut piles = Piles::new(fields, shards, overflow);
-        let mut without = Piles::new(fields, 1, overflow);
+    fn placed(
+        &self,
+        mut placer: Placer<'_>,
+        shards: usize,
+        overflow: &Overflow,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Piles> {
+        let table = (&*self.fields, self.max_rows);
+        let mut piles = Piles::new(table, shards, overflow);
+        let mut without = Piles::new(table, 1, overflow);
         self.rows.each(0, &mut |rows| {
-            let (mut there, mut missing) = ((Vec::new(), Vec::new()), Vec::new());
+            if is_over() {
+                return Ok(());
+            }
+            let (mut keyed, mut shards, mut unkeyed) = (Vec::new(), Vec::new(), Vec::new());
             let mut row = 0;
             placer.place(rows, &mut |shard| {
                 match shard {
                     Some(shard) => {
-                        there.0.push(row);
-                        there.1.push(shard);
+                        keyed.push(row);
+                        shards.push(shard);
                     }
-                    None => missing.push(row),
+                    None => unkeyed.push(row),
                 }
                 row += 1;
             });
-            if !missing.is_empty() {
-                without.push(&rows.gather(&missing), |_| 0)?;
-                return piles.push(&rows.gather(&there.0), |row| there.1[row]);
+            if unkeyed.is_empty() {
+                return piles.push(rows, |row| shards[row]);
             }
-            piles.push(rows, |row| there.1[row])
+            without.push(&rows.gather(&unkeyed), |_| 0)?;
+            piles.push(&rows.gather(&keyed), |row| shards[row])
         })?;
         without.finish()?;
         without.each(0, &mut |rows| {
@@ -154,7 +171,7 @@ impl OwnTable {
         })?;
         placer.check()?;
         piles.finish()?;
-        Ok(Some(piles))
+        Ok(piles)
     }
 }
 
@@ -183,11 +200,11 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn new((query, at): (&'a Query, usize), overflow: &Overflow) -> Self {
-        let fields = &query.schema().tables[at].fields;
+        let Declared { fields, max_rows, .. } = &query.schema().tables[at];
         Reading {
             query,
             at,
-            rows: Piles::new(fields, 1, overflow),
+            rows: Piles::new((fields, *max_rows), 1, overflow),
             digests: fields.iter().map(|_| [Sha256::new(), Sha256::new()]).collect(),
         }
     }
@@ -209,6 +226,7 @@ impl<'a> Reading<'a> {
             bytes.extend((0..rows.rows).map(|row| u8::from(column.is_null(row))));
             nulls.update(&bytes);
         }
+        drop(bytes);
         self.rows.push(rows, |_| 0)
     }
 
@@ -216,39 +234,37 @@ impl<'a> Reading<'a> {
     fn finish(mut self, overflow: &Overflow) -> Result<OwnTable> {
         self.rows.finish()?;
         for promise in self.query.promises(self.at) {
-            let found = repeats(&self.rows, &promise, overflow)?;
+            let found = repeats(&self.rows, self.declared().max_rows, &promise, overflow)?;
             self.query.check_promise(self.at, &promise, &found)?;
         }
         let mut digest = Sha256::new();
         for column in self.digests.into_iter().flatten() {
             digest.update(column.finalize());
         }
+        let Declared { fields, max_rows, .. } = self.query.schema().tables[self.at].clone();
         Ok(OwnTable {
+            fields,
+            max_rows,
             rows: self.rows,
             digest: digest.finalize().into(),
         })
     }
 }
 
-/// The most bytes that the tables of `party` take while a session is computed, or are read.
-pub(super) fn bytes(query: &Query, party: PartyId) -> u64 {
-    let (mut held, mut most) = (0, 0);
+/// The most bytes that the tables of `party` take while a session is computed in so many shards, or they are read.
+pub(super) fn bytes(query: &Query, shards: u32, party: PartyId) -> u64 {
+    let (mut held, mut most) = (0u64, 0);
     let tables = query.schema().tables.iter().enumerate();
     for (at, declared) in tables.filter(|(_, table)| table.party == party) {
-        let (rows, row) = (declared.max_rows as u64, bytes_of_row(&declared.fields) as u64);
-        let whole = rows.saturating_mul(row);
-        let piece = row * rows.min(PIECE as u64);
-        // Room for more rows than there are, while they come.
-        let handled = 2 * whole.min(MOST as u64) + 3 * piece;
-        // In their order, and in shards.
-        held += if whole <= MOST as u64 { 2 * whole } else { 0 };
+        let (lying, handled) = piles::bytes((&declared.fields, declared.max_rows), shards as usize);
+        held = held.saturating_add(lying);
         let checked = query.promises(at).map(|promise| {
             let fields = promise.columns().iter().map(|&at| declared.fields[at].clone());
             sorted::bytes(&fields.collect::<Vec<_>>(), declared.max_rows)
         });
         most = most.max(checked.fold(handled, u64::max));
     }
-    held + most
+    held.saturating_add(most)
 }
 
 #[cfg(test)]
@@ -256,6 +272,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
 
+    use super::super::piles::MOST;
     use super::super::piles::tests::overflow;
     use super::*;
 
@@ -293,7 +310,7 @@ mod tests {
         let mut digests = Vec::new();
         for most in [0, 100, 2000, MOST] {
             let tables = OwnTables::read(&job, PartyId(0), &overflow(folder.path(), most)).unwrap();
-            let parts = tables.placed(cut, &key).unwrap();
+            let parts = tables.placed(cut, &key, &|| false).unwrap().unwrap();
             for (shard, expected) in (0..).zip(&expected) {
                 let (own, expected) = (
                     parts.of_shard(0, shard).unwrap().unwrap(),
@@ -318,6 +335,38 @@ mod tests {
             let mut digest = Sha256::new();
             tables.commit(&mut digest);
             assert_ne!(digest.finalize(), digests[0]);
+        }
+    }
+
+    /// All parties place rows as they did when they were counted: a row is where its key says, those without one where there is most room.
+    #[test]
+    fn rows_are_where_their_keys_say() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = rows(12, |row| match row % 4 {
+            3 => format!(",{row}"),
+            _ => format!("{row},{row}"),
+        });
+        let job = job(folder.path(), COLUMNS, "unique = [\"k\"]", &text);
+        let cut = &job.in_shards().unwrap().cut;
+        for most in [64, MOST] {
+            let tables = OwnTables::read(&job, PartyId(0), &overflow(folder.path(), most)).unwrap();
+            let parts = tables
+                .placed(cut, &HashKey::new([7; 32]), &|| false)
+                .unwrap()
+                .unwrap();
+            let texts = |shard| {
+                let rows = parts.of_shard(0, shard).unwrap().unwrap();
+                let text = |row| cenote_tables::cell(&rows.columns[1], &rows.fields[1], row);
+                (0..rows.rows).map(text).collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!([0, 1, 2].map(texts), ["5 3 7 11", "0 1 2 4 8", "6 9 10"]);
+            // Nobody needs them.
+            assert!(
+                tables
+                    .placed(cut, &HashKey::new([7; 32]), &|| true)
+                    .unwrap()
+                    .is_none()
+            );
         }
     }
 

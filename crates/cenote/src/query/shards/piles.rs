@@ -7,11 +7,21 @@ use cenote_tables::{Field, Table};
 
 use crate::{Error, Result};
 
-/// Rows that are handled at once.
-pub(super) const PIECE: usize = 1 << 16;
-
-/// Bytes of a table that are in memory at the most.
+/// Bytes of a table that are in memory at the most, in pieces of this part of that.
 pub(super) const MOST: usize = 16 << 20;
+const PIECES: usize = 8;
+
+/// Rows of a piece at the most.
+const PIECE: usize = 1 << 16;
+
+/// Of what fits into memory, the least part that is written to the disk at a time.
+const SPANS: usize = 1024;
+
+/// What a column takes besides its values.
+const COLUMN: usize = 160;
+
+/// What is known of a span, in an array that grows.
+const SPAN: u64 = 2 * size_of::<(Span, usize)>() as u64;
 
 /// Where rows go that do not fit into memory.
 #[derive(Clone)]
@@ -33,51 +43,60 @@ impl Overflow {
     pub(super) fn scratch(&self) -> Scratch {
         Scratch::within(&self.folder)
     }
+
+    /// How many rows of so many bytes are handled at once.
+    pub(super) fn piece(&self, row: usize) -> usize {
+        (self.most / PIECES / row).clamp(1, PIECE)
+    }
+
+    /// Bytes that so many piles have in memory before they are written to the disk.
+    fn held(&self, piles: usize) -> usize {
+        self.most.max(piles * (self.most / SPANS))
+    }
 }
 
 /// Rows of one table in so many piles, in each in the order in which they came.
 pub(super) struct Piles {
     fields: Vec<Field>,
     piles: Vec<Pile>,
-    /// Bytes of a row.
-    row: usize,
-    /// Rows in memory.
+    /// Rows in memory, and how many there may be.
     held: usize,
-    /// Bytes that are in memory at the most.
     most: usize,
+    /// Rows that are handled at once.
+    piece: usize,
     scratch: Scratch,
-    is_spilt: bool,
+    /// Whether there may be more rows than fit into memory. If so, none stay there: what is on the disk tells nothing of how many there are.
+    is_large: bool,
 }
 
+#[derive(Default)]
 struct Pile {
     /// On the disk, with how many rows each has.
     spans: Vec<(Span, usize)>,
     /// In memory.
-    rest: Table,
+    rest: Option<Table>,
 }
 
 impl Pile {
     fn rows(&self) -> usize {
         let on_disk = self.spans.iter().map(|(_, rows)| rows);
-        on_disk.sum::<usize>() + self.rest.rows
+        let rest = self.rest.as_ref().map_or(0, |rest| rest.rows);
+        on_disk.sum::<usize>() + rest
     }
 }
 
 impl Piles {
-    /// So many piles without rows.
-    pub(super) fn new(fields: &[Field], piles: usize, overflow: &Overflow) -> Self {
-        let pile = || Pile {
-            spans: Vec::new(),
-            rest: Table::none(fields),
-        };
+    /// So many piles without rows, of which there will be at most `max_rows`.
+    pub(super) fn new((fields, max_rows): (&[Field], usize), piles: usize, overflow: &Overflow) -> Self {
+        let row = Table::bytes_of_row(fields);
         Piles {
             fields: fields.to_vec(),
-            piles: (0..piles).map(|_| pile()).collect(),
-            row: bytes_of_row(fields),
+            piles: (0..piles).map(|_| Pile::default()).collect(),
             held: 0,
-            most: overflow.most,
+            most: overflow.held(piles) / row,
+            piece: overflow.piece(row),
             scratch: overflow.scratch(),
-            is_spilt: false,
+            is_large: max_rows.saturating_mul(row) > overflow.most,
         }
     }
 
@@ -90,11 +109,12 @@ impl Piles {
         (0..rows.rows).for_each(|row| places[pile_of(row)].push(row));
         for (pile, places) in self.piles.iter_mut().zip(&places) {
             if !places.is_empty() {
-                pile.rest.append(rows, places);
+                let rest = pile.rest.get_or_insert_with(|| Table::none(&self.fields));
+                rest.append(rows, places);
             }
         }
         self.held += rows.rows;
-        match self.held * self.row > self.most {
+        match self.is_large && self.held > self.most {
             true => self.spill(),
             false => Ok(()),
         }
@@ -103,28 +123,26 @@ impl Piles {
     /// Moves what is in memory to the disk.
     fn spill(&mut self) -> Result<()> {
         for Pile { spans, rest } in &mut self.piles {
-            let rows = std::mem::replace(rest, Table::none(&self.fields));
-            let mut from = 0;
-            while from < rows.rows {
-                let to = rows.rows.min(from + PIECE);
-                let piece = rows.gather(&(from..to).collect::<Vec<_>>());
+            let Some(rows) = rest.take() else { continue };
+            in_pieces(&rows, self.piece, &mut |piece| {
                 spans.push((self.scratch.write(&piece.to_bytes(piece.rows))?, piece.rows));
-                from = to;
-            }
+                Ok(())
+            })?;
         }
-        (self.held, self.is_spilt) = (0, true);
+        self.held = 0;
         Ok(())
     }
 
-    /// No more rows come: what was too much for the memory leaves nothing there.
+    /// No more rows come.
     ///
     /// # Errors
     /// As [`Piles::push`].
     pub(super) fn finish(&mut self) -> Result<()> {
-        if self.is_spilt {
+        if self.is_large {
             return self.spill();
         }
-        self.piles.iter_mut().for_each(|pile| pile.rest.shrink_to_fit());
+        let rests = self.piles.iter_mut().filter_map(|pile| pile.rest.as_mut());
+        rests.for_each(Table::shrink_to_fit);
         Ok(())
     }
 
@@ -142,9 +160,9 @@ impl Piles {
         for &(span, rows) in spans {
             each(&read(&self.scratch, span, (&self.fields, rows))?)?;
         }
-        match rest.rows {
-            0 => Ok(()),
-            _ => each(rest),
+        match rest {
+            Some(rest) => in_pieces(rest, self.piece, each),
+            None => Ok(()),
         }
     }
 
@@ -163,9 +181,19 @@ impl Piles {
     }
 }
 
-/// Bytes of a row of these fields.
-pub(super) fn bytes_of_row(fields: &[Field]) -> usize {
-    Table::byte_count(fields, 1) - Table::byte_count(fields, 0)
+/// Calls `each` with so many rows of a table at a time.
+pub(super) fn in_pieces(
+    table: &Table,
+    piece: usize,
+    each: &mut dyn FnMut(&Table) -> Result<()>,
+) -> Result<()> {
+    if table.rows <= piece {
+        return each(table);
+    }
+    (0..table.rows).step_by(piece).try_for_each(|from| {
+        let places: Vec<usize> = (from..table.rows.min(from + piece)).collect();
+        each(&table.gather(&places))
+    })
 }
 
 /// What lies in a span: so many rows of these fields.
@@ -175,6 +203,24 @@ pub(super) fn read(scratch: &Scratch, span: Span, (fields, rows): (&[Field], usi
         let what = std::io::Error::other("they are not what was written");
         Error::local("reading rows that were moved to the disk", what)
     })
+}
+
+/// Bytes that a table takes of memory, of at most so many rows of these fields: on its pile and on one for each of so many shards, and besides while rows come.
+pub(super) fn bytes((fields, max_rows): (&[Field], usize), shards: usize) -> (u64, u64) {
+    let overflow = Overflow::to(Path::new(""));
+    let row = Table::bytes_of_row(fields);
+    let whole = (max_rows as u64).saturating_mul(row as u64);
+    // As they were read, in the order of their piles, as bytes, sealed, and read again.
+    let pieces = 5 * (overflow.piece(row).min(max_rows) * row) as u64;
+    let columns = (shards * fields.len() * COLUMN) as u64;
+    if whole <= MOST as u64 {
+        // Room for twice as many while they come.
+        return (2 * whole + columns, whole + pieces);
+    }
+    let in_order = whole / (overflow.piece(row) * row) as u64 + 1;
+    let in_shards = (whole / overflow.held(shards) as u64 + 1) * shards as u64;
+    let spans = (in_order + in_shards) * SPAN;
+    (spans, 2 * overflow.held(shards) as u64 + columns + pieces)
 }
 
 #[cfg(test)]
@@ -221,7 +267,7 @@ pub(super) mod tests {
     fn piles_have_their_rows_in_order_wherever_they_lie() {
         let folder = tempfile::tempdir().unwrap();
         for most in [0, 40, 100, 5000, MOST] {
-            let mut piles = Piles::new(&fields(), 3, &overflow(folder.path(), most));
+            let mut piles = Piles::new((&fields(), 100), 3, &overflow(folder.path(), most));
             for (from, to) in [(0, 7), (7, 7), (7, 30), (30, 31), (31, 100)] {
                 piles.push(&rows(from..to), |row| (from + row) % 4 % 3).unwrap();
             }
@@ -243,8 +289,8 @@ pub(super) mod tests {
                 piles.each(pile, &mut each).unwrap();
                 assert_eq!(seen, places.len());
             }
-            assert_eq!(piles.is_spilt, most < 1100, "{most}");
-            assert!(!piles.is_spilt || piles.held == 0);
+            let is_on_disk = piles.piles.iter().all(|pile| pile.rest.is_none());
+            assert_eq!((is_on_disk, piles.is_large), (most < 900, most < 900), "{most}");
         }
     }
 }

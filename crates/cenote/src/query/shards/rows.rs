@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cenote_query::{HashKey, Placed, Placing};
+use cenote_query::{Declared, HashKey, Placed, Placing};
 use cenote_tables::{Field, Table};
 
 use super::QueryInShards;
@@ -11,40 +11,57 @@ use crate::shards::{Begun, Given};
 use crate::{Error, Result};
 
 impl QueryInShards {
-    /// The tables of a shard. The first that is computed here places the rows of all, unless the coordinator has done it.
+    /// The tables of a shard: placed here, or by the coordinator.
     pub(super) fn tables_of(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
         self.sharded.in_shards().counts.check_shard(shard)?;
         let Given::Own(tables) = &self.rows else {
             return self.taken(begun, shard);
         };
-        let known = self.parts().clone();
-        let parts = match known {
-            Some(parts) => parts,
-            None => {
-                let parts = Arc::new(self.place_own(begun)?);
-                *self.parts() = Some(Arc::clone(&parts));
-                parts
-            }
+        let Some(parts) = self.parts_of(begun, &|| false)? else {
+            return Ok(Vec::new());
         };
         self.of_shard((tables, &parts), shard)
     }
 
-    /// Places the rows of this party.
-    fn place_own(&self, begun: &Begun<'_>) -> Result<Parts> {
+    /// Places the rows of this party, unless that is done; nothing if `is_over` says meanwhile that nobody needs them.
+    pub(super) fn parts_of(
+        &self,
+        begun: &Begun<'_>,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Option<Arc<Parts>>> {
+        let known = self.parts().clone();
+        if known.is_some() {
+            return Ok(known);
+        }
         let tables = self.rows.own()?;
-        let parts = tables.placed(self.sharded.cut(), &HashKey::new(begun.coin))?;
-        self.rehearse((tables, &parts))?;
-        Ok(parts)
+        let key = HashKey::new(begun.coin);
+        let Some(parts) = tables.placed(self.sharded.cut(), &key, is_over)? else {
+            return Ok(None);
+        };
+        self.rehearse((tables, &parts), is_over)?;
+        let parts = Arc::new(parts);
+        *self.parts() = Some(Arc::clone(&parts));
+        Ok(Some(parts))
+    }
+
+    /// The tables of this party that a shard reads.
+    fn tables_read(&self) -> impl Iterator<Item = (usize, &Declared, Placed)> {
+        let cut = self.sharded.cut();
+        let read = cut.shard().tables().into_iter();
+        let of = move |at: usize| (at, &cut.shard().schema().tables[at], cut.tables()[at]);
+        read.map(of).filter(|(_, table, _)| table.party == self.me)
     }
 
     /// The tables of a shard, where rows were placed so.
     fn of_shard(&self, (tables, parts): (&OwnTables, &Parts), shard: u32) -> Result<Vec<Option<Table>>> {
-        let of = |(at, table): (usize, &Placed)| match table.placing {
-            Placing::Whole => tables.whole(at),
-            _ => parts.of_shard(at, shard),
-        };
-        let cut = self.sharded.cut();
-        cut.tables().iter().enumerate().map(of).collect()
+        let mut own = vec![None; self.sharded.cut().tables().len()];
+        for (at, _, placed) in self.tables_read() {
+            own[at] = match placed.placing {
+                Placing::Whole => tables.whole(at)?,
+                _ => parts.of_shard(at, shard)?,
+            };
+        }
+        Ok(own)
     }
 
     /// Those that the merge reads.
@@ -60,10 +77,10 @@ impl QueryInShards {
 
     /// Sees that this party's own calculations go through in all shards and in the merge, before there is an attempt at any: one that failed would tell peers in which shard
     /// the row is that it failed for.
-    fn rehearse(&self, own: (&OwnTables, &Parts)) -> Result<()> {
+    fn rehearse(&self, own: (&OwnTables, &Parts), is_over: &dyn Fn() -> bool) -> Result<()> {
         let cut = self.sharded.cut();
         if cut.shard().may_fail(self.me) {
-            for shard in 0..cut.shards() {
+            for shard in (0..cut.shards()).take_while(|_| !is_over()) {
                 let tables = self.of_shard(own, shard)?;
                 cut.shard().prepare_unchecked(self.me, &tables)?;
             }
@@ -76,18 +93,12 @@ impl QueryInShards {
 
     /// The rows of a shard that the coordinator has placed.
     fn taken(&self, begun: &Begun<'_>, shard: u32) -> Result<Vec<Option<Table>>> {
-        let cut = self.sharded.cut();
-        let tables = cut.shard().schema().tables.iter().zip(cut.tables()).enumerate();
-        tables
-            .map(|(at, (table, placed))| {
-                if table.party != self.me || placed.placing == Placing::Merge {
-                    return Ok(None);
-                }
-                let shard = (placed.placing != Placing::Whole).then_some(shard);
-                let form = (&*table.fields, table.max_rows);
-                Ok(Some(read(begun, (at, shard), form)?))
-            })
-            .collect()
+        let mut own = vec![None; self.sharded.cut().tables().len()];
+        for (at, table, placed) in self.tables_read() {
+            let shard = (placed.placing != Placing::Whole).then_some(shard);
+            own[at] = Some(read(begun, (at, shard), (&table.fields, table.max_rows))?);
+        }
+        Ok(own)
     }
 
     /// Places the rows of this party where its workers find them, until `is_over`, but for shards that are `done`.
@@ -98,20 +109,22 @@ impl QueryInShards {
         is_over: &dyn Fn() -> bool,
     ) -> Result<()> {
         let (tables, cut) = (self.rows.own()?, self.sharded.cut());
-        let parts = self.place_own(begun)?;
-        for (at, placed) in cut.tables().iter().enumerate() {
-            if placed.placing == Placing::Whole
-                && let Some(table) = tables.whole(at)?
-            {
-                write(begun, (at, None), (&table, placed.rows))?;
+        let Some(parts) = self.parts_of(begun, is_over)? else {
+            return Ok(());
+        };
+        for (at, _, placed) in self.tables_read() {
+            if placed.placing == Placing::Whole {
+                if let Some(rows) = tables.whole(at)? {
+                    write(begun, (at, None), (&rows, placed.rows))?;
+                }
+                continue;
             }
             for shard in (0..cut.shards()).filter(|shard| !done.contains(shard)) {
                 if is_over() {
                     return Ok(());
                 }
-                match parts.of_shard(at, shard)? {
-                    Some(rows) => write(begun, (at, Some(shard)), (&rows, placed.rows))?,
-                    None => break,
+                if let Some(rows) = parts.of_shard(at, shard)? {
+                    write(begun, (at, Some(shard)), (&rows, placed.rows))?;
                 }
             }
         }
@@ -238,6 +251,32 @@ pub(crate) mod tests {
         }
         let error = query.place(&begun, &[], &|| false).unwrap_err().to_string();
         assert!(error.contains("divides by zero"), "{error}");
+    }
+
+    /// It would be read, and held, for every shard.
+    #[test]
+    fn a_table_that_nobody_asks_for_is_in_no_shard() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("job.toml");
+        let table = |name: &str| {
+            format!(
+                "[[table]]\nname = \"{name}\"\nparty = 0\nfile = \"a.csv\"\ncolumns = {{ x = \"u8 not null\" }}\nmax_rows = 4\n"
+            )
+        };
+        let head =
+            "shards = 2\nprotocol = \"three\"\nquery = \"SELECT COUNT(*) FROM a\"\n[answer]\nmax_rows = 1\n";
+        std::fs::write(&file, format!("{head}{}{}", table("b"), table("a"))).unwrap();
+        std::fs::write(folder.path().join("a.csv"), "x\n1\n2\n3\n").unwrap();
+        let job = QueryJob::load(&file).unwrap();
+        let tables = OwnTables::read(&job, PartyId(0), &Overflow::to(folder.path())).unwrap();
+        let query = QueryInShards::new(Sharded::new(job).unwrap(), PartyId(0), Given::Own(tables));
+        let partials = partials(folder.path(), &Identity::generate().unwrap(), &query);
+        let begun = begun(&partials, 1, [1; 32]);
+        let own = query.tables_of(&begun, 0).unwrap();
+        assert!(own[0].is_none() && own[1].is_some());
+        query.place(&begun, &[], &|| false).unwrap();
+        let placed = std::fs::read_dir(folder.path().join("kept")).unwrap();
+        assert_eq!(placed.count(), 2);
     }
 
     #[test]

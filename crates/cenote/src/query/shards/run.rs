@@ -8,6 +8,7 @@ use cenote_net::PartyId;
 use cenote_session::memory;
 
 use super::{Overflow, OwnTables, QueryInShards, Sharded, Tallies};
+use crate::files::scratch_folder;
 use crate::local::Seat;
 use crate::meeting::entered;
 use crate::query::file::{Instead, QueryJob};
@@ -23,7 +24,7 @@ pub(in crate::query) fn check_party(config: &PartyConfig, job: QueryJob) -> Resu
     let sharded = Sharded::new(job)?;
     sharded.admit([config.me])?;
     allowed(config, &sharded.job)?;
-    OwnTables::read(&sharded.job, config.me, &Overflow::to(&config.shards))?;
+    OwnTables::read(&sharded.job, config.me, &Overflow::to(&config.scratch))?;
     Ok(sharded.and_gates())
 }
 
@@ -48,7 +49,7 @@ pub(in crate::query) fn run_party(
     sharded.admit([config.me])?;
     let job = Arc::clone(&sharded.job);
     let policy = allowed(config, &job)?;
-    let rows = Given::Own(OwnTables::read(&job, config.me, &Overflow::to(&config.shards))?);
+    let rows = Given::Own(OwnTables::read(&job, config.me, &Overflow::to(&config.scratch))?);
     spare_huge_pages(&sharded, config.me)?;
     let query = Box::new(QueryInShards::new(sharded, config.me, rows));
     let party = OneParty::elsewhere(config, identity, query, start)?.with_desk(desk)?;
@@ -82,11 +83,7 @@ pub(in crate::query) fn run_child(
     let start = Instant::now();
     let sharded = Sharded::with(Arc::new(QueryJob::load_with(path, instead)?), tallies);
     let job = Arc::clone(&sharded.job);
-    let rows = Given::Own(OwnTables::read(
-        &job,
-        seat.me,
-        &Overflow::to(&std::env::temp_dir()),
-    )?);
+    let rows = Given::Own(OwnTables::read(&job, seat.me, &Overflow::to(&scratch_folder()))?);
     let writes = job.query().schema().answer.to.iter().next() == Some(seat.me);
     spare_huge_pages(&sharded, seat.me)?;
     let query = Box::new(QueryInShards::new(sharded, seat.me, rows));

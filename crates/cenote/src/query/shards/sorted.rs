@@ -8,38 +8,47 @@ use cenote_query::{Promise, Repeats};
 use cenote_store::{Scratch, Span};
 use cenote_tables::{Column, Field, Numbers, Table, Values};
 
-use super::piles::{MOST, Overflow, Piles, bytes_of_row, read};
+use super::piles::{MOST, Overflow, Piles, read};
 use crate::Result;
 
-/// Bytes of a run that is sorted in memory, where so many fit.
-const fn bytes_of_run(most: usize) -> usize {
-    most / 2
+/// Bytes of what is sorted in memory at the least, and of a run that are read at once, as parts of what fits there.
+const RUN: usize = 2;
+const BLOCK: usize = 256;
+
+/// How many rows a run has of a table of at most so many rows, and how many of them are read at once. Runs grow with the square root of the table, so all of them can be read
+/// side by side in the memory of one.
+fn rows_of_run(fields: &[Field], max_rows: usize, most: usize) -> [usize; 2] {
+    // And the place of each.
+    let row = Table::bytes_of_row(fields) + size_of::<usize>();
+    let block = most / BLOCK;
+    let run = (most / RUN).max(max_rows.saturating_mul(row).saturating_mul(block).isqrt());
+    [run, block].map(|bytes| bytes / row + 1)
 }
 
-/// Rows of a run that are read at once.
-const BLOCK: usize = 1 << 12;
-
-/// Bytes that [`repeats`] takes of memory, of a table of so many rows, in columns of these fields.
+/// Bytes that [`repeats`] takes of memory, of a table of at most so many rows, in columns of these fields.
 pub(super) fn bytes(fields: &[Field], max_rows: usize) -> u64 {
-    let row = bytes_of_sorted(fields);
-    let rows = max_rows.min(bytes_of_run(MOST) / row + 1);
-    let runs = max_rows.div_ceil(rows.max(1));
-    let blocks = if runs > 1 { runs * BLOCK } else { 0 };
-    // Rows may be there three times: as they came, in room for twice as many, and sorted.
-    (3 * row as u64).saturating_mul((rows + blocks) as u64)
+    let row = Table::bytes_of_row(fields) + size_of::<usize>();
+    let [run, block] = rows_of_run(fields, max_rows, MOST);
+    let blocks = if run < max_rows {
+        max_rows.div_ceil(run) * block
+    } else {
+        0
+    };
+    // Rows of a run are there three times: as they came, in room for twice as many, and sorted. A block is as it was read, and decrypted on the way.
+    (row as u64).saturating_mul((3 * run.min(max_rows) + 2 * blocks) as u64)
 }
 
-/// Bytes of a row while it is sorted: its own, and its place.
-fn bytes_of_sorted(fields: &[Field]) -> usize {
-    bytes_of_row(fields) + size_of::<usize>()
-}
-
-/// How often values come in the columns of a promise, in a table that lies on the first of `piles`.
-pub(super) fn repeats(piles: &Piles, promise: &Promise, overflow: &Overflow) -> Result<Repeats> {
+/// How often values come in the columns of a promise, in a table of at most so many rows that lies on the first of `piles`.
+pub(super) fn repeats(
+    piles: &Piles,
+    max_rows: usize,
+    promise: &Promise,
+    overflow: &Overflow,
+) -> Result<Repeats> {
     let mut runs: Option<Runs> = None;
     piles.each(0, &mut |rows| {
         let rows = rows.project(promise.columns());
-        let runs = runs.get_or_insert_with(|| Runs::new(&rows.fields, overflow));
+        let runs = runs.get_or_insert_with(|| Runs::new((&rows.fields, max_rows), overflow));
         runs.push(&rows)
     })?;
     runs.map_or(Ok(Repeats::default()), Runs::repeats)
@@ -53,18 +62,21 @@ struct Runs {
     runs: Vec<VecDeque<(Span, usize)>>,
     /// Rows of the next run, as they came.
     next: Table,
-    /// Rows of a run.
+    /// Rows of a run, and of a block of it.
     most: usize,
+    block: usize,
 }
 
 impl Runs {
-    fn new(fields: &[Field], overflow: &Overflow) -> Self {
+    fn new((fields, max_rows): (&[Field], usize), overflow: &Overflow) -> Self {
+        let [most, block] = rows_of_run(fields, max_rows, overflow.most);
         Runs {
             fields: fields.to_vec(),
             scratch: overflow.scratch(),
             runs: Vec::new(),
             next: Table::none(fields),
-            most: bytes_of_run(overflow.most) / bytes_of_sorted(fields) + 1,
+            most,
+            block,
         }
     }
 
@@ -72,11 +84,14 @@ impl Runs {
     fn push(&mut self, rows: &Table) -> Result<()> {
         let is_whole = |row: &usize| !rows.columns.iter().any(|column| column.is_null(*row));
         let whole: Vec<usize> = (0..rows.rows).filter(is_whole).collect();
-        for places in whole.chunks(self.most) {
-            if self.next.rows + places.len() > self.most {
+        let mut left = &whole[..];
+        while !left.is_empty() {
+            if self.next.rows == self.most {
                 self.end_run()?;
             }
-            self.next.append(rows, places);
+            let (now, later) = left.split_at(left.len().min(self.most - self.next.rows));
+            self.next.append(rows, now);
+            left = later;
         }
         Ok(())
     }
@@ -108,7 +123,7 @@ impl Runs {
         let rows = self.sorted();
         let places: Vec<usize> = (0..rows.rows).collect();
         let mut run = VecDeque::new();
-        for block in places.chunks(BLOCK) {
+        for block in places.chunks(self.block) {
             let bytes = rows.gather(block).to_bytes(block.len());
             run.push_back((self.scratch.write(&bytes)?, block.len()));
         }
@@ -128,9 +143,9 @@ impl Runs {
         let mut before = Vec::new();
         let mut is_first = true;
         while let Some(mut least) = heap.peek_mut() {
-            let is_the_last = !is_first && before == least.key;
-            found.add(is_the_last);
-            if !is_the_last {
+            let is_same = !is_first && before == least.key;
+            found.add(is_same);
+            if !is_same {
                 std::mem::swap(&mut before, &mut least.key);
             }
             is_first = false;
