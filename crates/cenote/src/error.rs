@@ -114,6 +114,9 @@ pub enum Error {
         /// What is wrong and what to do.
         what: String,
     },
+    /// A service's job in shards was cut off by this before its answer may have been opened: it can go on where it was.
+    #[error(transparent)]
+    CutOff(Box<Error>),
     /// Parties run as processes of this machine, and one or more failed.
     #[error("{0}")]
     Parties(Failures),
@@ -193,6 +196,7 @@ impl Error {
             Error::Local { .. } => Kind::Internal,
             Error::Stopped { .. } => Kind::Stopped,
             Error::Service { kind, .. } => *kind,
+            Error::CutOff(by) => by.kind(),
             Error::Parties(failures) => failures.root().kind,
             Error::Protocol { error } => match error {
                 EngineError::Net(NetError::Mismatch { .. })

@@ -17,7 +17,8 @@ impl Patience {
         self.0.store(true, Ordering::Release);
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }

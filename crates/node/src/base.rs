@@ -17,19 +17,9 @@ use crate::policy::{self, PolicyInForce};
 use crate::programs::Programs;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
+use crate::shard_folders::ShardFolders;
 use crate::stock::Stock;
 use crate::unsettled::AgainstPeers;
-
-/// Removes what jobs in shards have left that a service cut off. It is sealed under keys that are gone.
-fn remove_shards(settings: &Settings) {
-    let folder = settings.shards();
-    match std::fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tracing::warn!(folder = %folder.display(), %error, "what shards have left cannot be removed");
-        }
-        _ => {}
-    }
-}
 
 /// What the parts of a service stand on.
 pub(crate) struct Base {
@@ -41,6 +31,7 @@ pub(crate) struct Base {
     pub(crate) programs: Arc<Programs>,
     pub(crate) kept: Arc<KeptValues>,
     pub(crate) data: Arc<OwnData>,
+    pub(crate) shards: Arc<ShardFolders>,
     pub(crate) policy: Arc<PolicyInForce>,
     pub(crate) open: Arc<OpenJobs>,
     pub(crate) monitor: Arc<Monitor>,
@@ -58,7 +49,6 @@ impl Base {
     pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
         let me = settings.me;
         let database = Database::open(&settings.folder, &settings.database)?;
-        remove_shards(&settings);
         let policy = policy::read(&settings)?;
         let since = Timestamp::now();
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -87,6 +77,7 @@ impl Base {
         let programs = Arc::new(programs.map_err(Error::Machine)?);
         let data = OwnData::open(&settings, Arc::clone(&key));
         let data = Arc::new(data.map_err(Error::Machine)?);
+        let shards = Arc::new(ShardFolders::new(settings.folder.join("shards")));
         let kept = Arc::new(KeptValues {
             jobs: jobs.clone(),
             key: Arc::clone(&key),
@@ -101,6 +92,7 @@ impl Base {
             programs,
             kept,
             data,
+            shards,
             policy,
             open,
             monitor,

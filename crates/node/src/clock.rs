@@ -10,6 +10,7 @@ use cenote_service::{Jobs, Timestamp};
 
 use crate::base::Base;
 use crate::core::Core;
+use crate::failure;
 use crate::message::Message;
 use crate::monitor::Monitor;
 use crate::open_jobs::OpenJobs;
@@ -158,6 +159,7 @@ impl Clock {
         for running in all_running {
             if let Some((kind, reason)) = running.stopped_before_meeting()
                 && self.open.contains(running.job)
+                && !(running.in_shards && failure::may_pass(kind))
             {
                 self.transitions.fail(running.job, kind, reason);
             }

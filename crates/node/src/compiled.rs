@@ -182,6 +182,14 @@ impl Compiled {
         self.memory.get(usize::from(party)).copied().unwrap_or(0)
     }
 
+    /// Whether it is cut into shards.
+    pub(crate) fn is_in_shards(&self) -> bool {
+        match &self.work {
+            Work::Circuit { lanes, .. } => lanes.is_some(),
+            Work::Query(query) => query.in_shards().is_some(),
+        }
+    }
+
     /// How much room it takes when it is ready: gates.
     pub(crate) fn weight(&self) -> usize {
         let work = match &self.work {

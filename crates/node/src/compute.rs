@@ -22,6 +22,7 @@ use crate::peers::Peers;
 use crate::results::{Answer, JobResult, Outputs, learnt};
 use crate::running_job::RunningJob;
 use crate::settings::Settings;
+use crate::shard_folders::ShardFolders;
 use crate::stock::{ShelfGuard, Stock};
 use crate::unsettled::AgainstPeers;
 
@@ -66,6 +67,7 @@ pub(crate) struct Sessions {
     peers: Arc<Peers>,
     kept: Arc<KeptValues>,
     data: Arc<OwnData>,
+    shards: Arc<ShardFolders>,
     monitor: Arc<Monitor>,
     against: Arc<AgainstPeers>,
     stock: Arc<Stock>,
@@ -78,6 +80,7 @@ impl Sessions {
             peers: Arc::clone(&base.peers),
             kept: Arc::clone(&base.kept),
             data: Arc::clone(&base.data),
+            shards: Arc::clone(&base.shards),
             monitor: Arc::clone(&base.monitor),
             against: Arc::clone(&base.against),
             stock: Arc::clone(&base.stock),
@@ -131,7 +134,7 @@ impl Sessions {
         else {
             return Err(Fault::new(FailKind::Internal, "it is no circuit"));
         };
-        let posted = self.data.posted_for(job)?;
+        let posted = self.data.posted_for(job, compiled)?;
         let mut inputs = self
             .data
             .read_inputs(&job.binding, compiled, posted, |index, source, name| {
@@ -205,7 +208,8 @@ impl Sessions {
             timeout,
             phase_timeout: self.settings.phase_timeout,
             join,
-            folder: self.settings.shards().join(job.to_string()),
+            folder: self.shards.of(job),
+            identity: Arc::clone(&self.settings.identity),
         }
     }
 
@@ -217,12 +221,15 @@ impl Sessions {
         connections: Connections,
         running: &Arc<RunningJob>,
     ) -> Result<JobResult, Fault> {
-        // They may have changed since it was approved.
+        // They may have changed since it was approved. A job that goes on was counted when it first ran, perhaps a day ago.
         self.data
             .check_tables(compiled, &job.binding)
-            .and_then(|()| self.data.count_answer(job.proposal.id, compiled))
+            .and_then(|()| match job.runs {
+                ..=1 => self.data.count_answer(job.proposal.id, compiled),
+                _ => Ok(()),
+            })
             .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
-        let posted = self.data.posted_for(job)?;
+        let posted = self.data.posted_for(job, compiled)?;
         let tables = self.data.read_tables(&job.binding, compiled, query, posted)?;
         let run = query::Run {
             tables,

@@ -48,11 +48,17 @@ impl Core {
 
     /// What a restart means for the jobs of the record. Gives those that go on.
     pub(crate) fn resume(&self) -> Result<Vec<Job>, Error> {
-        let (failed, open) = self.base.jobs.restart(Timestamp::now())?;
+        let (programs, shards) = (Arc::clone(&self.base.programs), Arc::clone(&self.base.shards));
+        let goes_on = move |job: &Job| {
+            let program = programs.of_job(job);
+            program.is_ok_and(|program| program.is_in_shards()) && !shards.may_be_opened(job.proposal.id)
+        };
+        let (failed, open) = self.base.jobs.restart(goes_on, Timestamp::now())?;
         failed.iter().for_each(|job| self.transitions.changed(job));
         open.iter().for_each(|job| self.base.open.remember(job));
         let waits = |id| open.iter().any(|job| job.proposal.id == id);
         self.base.data.posted.keep(waits);
+        self.base.shards.keep(waits);
         Ok(open)
     }
 }

@@ -177,7 +177,7 @@ impl Posted {
         Ok(digest)
     }
 
-    /// Gives the values of the approval of a job that has this digest, and deletes all of the job. Services of before recorded none.
+    /// Gives the values of the approval of a job that has this digest, and deletes all of the job unless it `goes_on`. Services of before recorded none.
     ///
     /// # Errors
     /// That they are not there, or were changed.
@@ -185,12 +185,15 @@ impl Posted {
         &self,
         job: JobId,
         digest: Option<Digest>,
+        goes_on: bool,
     ) -> Result<BTreeMap<String, Zeroizing<String>>, String> {
         let mut bytes = Vec::new();
         File::open(self.folder.join(name_of(job, digest)))
             .and_then(|file| file.take(8 * POSTED as u64).read_to_end(&mut bytes))
             .map_err(|error| format!("the values that were posted are gone: {}", error.kind()))?;
-        self.remove(job);
+        if !goes_on {
+            self.remove(job);
+        }
         let text = self
             .key
             .open_posted(job, &Sealed::from_bytes(bytes))
@@ -298,13 +301,13 @@ mod tests {
         let file = place.path().join("posted").join(format!("{job}-{digest}"));
         let kept = std::fs::read(file).expect("there");
         assert!(!kept.windows(8).any(|part| part == b"deadbeef"));
-        let given = posted.take(job, Some(digest)).expect("given");
+        let given = posted.take(job, Some(digest), false).expect("given");
         assert_eq!(given["x"].as_str(), "0xdeadbeef");
-        assert!(posted.take(job, Some(digest)).is_err());
+        assert!(posted.take(job, Some(digest), false).is_err());
 
         let digest = put(&values);
         posted.keep(|_| false);
-        assert!(posted.take(job, Some(digest)).is_err());
+        assert!(posted.take(job, Some(digest), false).is_err());
 
         // One approval's values are neither exchanged nor deleted by another's, and all go with the job.
         let digests = [
@@ -314,9 +317,9 @@ mod tests {
         ];
         posted.remove_one(job, digests[1]);
         posted.remove(JobId([2; 16]));
-        let given = posted.take(job, Some(digests[0])).expect("given");
+        let given = posted.take(job, Some(digests[0]), false).expect("given");
         assert_eq!(given["x"].as_str(), "0xdeadbeef");
-        assert!(posted.take(job, Some(digests[2])).is_err());
+        assert!(posted.take(job, Some(digests[2]), false).is_err());
         assert_eq!(
             std::fs::read_dir(place.path().join("posted"))
                 .expect("there")

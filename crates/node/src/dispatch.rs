@@ -17,7 +17,7 @@ use crate::message::{JobStatus, LEADER, Message};
 use crate::names;
 use crate::peer::{Greeting, Hello};
 use crate::peers::Task;
-use crate::queue::Limits;
+use crate::queue::{Call, Limits};
 use crate::wires::{Hear, LONGEST};
 
 /// Threads of a peer.
@@ -263,7 +263,9 @@ impl Core {
                 failure: kind,
                 reason,
             } => self.decisions.hear(from, job, Remote::Fail { kind, reason }),
-            Message::Start { job, shelf } if from == LEADER => self.transitions.hear_start(from, job, shelf),
+            Message::Start { job, shelf, again } if from == LEADER => {
+                self.transitions.hear_start(from, job, Call { shelf, again })
+            }
             Message::Levels { levels, lacks } => self.base.stock.hear_levels(from, levels, lacks),
             Message::Compare { shelf, items } => self.base.stock.hear_compare(from, shelf, &items),
             Message::Lacking { shelf, items } => self.base.stock.hear_lacking(from, shelf, &items),

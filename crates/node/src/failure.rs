@@ -12,6 +12,7 @@ pub(crate) fn kind(error: &Error) -> FailKind {
             FailKind::BadInput
         }
         Error::Usage(_) | Error::Refused(_) => FailKind::Refused,
+        Error::CutOff(by) => kind(by),
         Error::Service {
             kind: Kind::Network, ..
         } => FailKind::PeerLost,
@@ -32,6 +33,14 @@ pub(crate) fn kind(error: &Error) -> FailKind {
         },
         _ => FailKind::Internal,
     }
+}
+
+/// Whether a failure of this kind leaves a job that can go on to be tried again.
+pub(crate) fn may_pass(kind: FailKind) -> bool {
+    matches!(
+        kind,
+        FailKind::PeerLost | FailKind::Timeout | FailKind::Peer | FailKind::Restarted
+    )
 }
 
 /// The party that an error of a check names.
@@ -80,6 +89,8 @@ pub(crate) struct Fault {
     pub(crate) reason: String,
     pub(crate) cheater: Option<u8>,
     pub(crate) check: Option<&'static str>,
+    /// Whether the job can go on where it was.
+    pub(crate) goes_on: bool,
 }
 
 impl Fault {
@@ -89,6 +100,7 @@ impl Fault {
             reason: reason.into(),
             cheater: None,
             check: None,
+            goes_on: false,
         }
     }
 
@@ -98,6 +110,7 @@ impl Fault {
             reason: error.to_string(),
             cheater: cheater(error),
             check: check(error),
+            goes_on: matches!(error, Error::CutOff(_)),
         }
     }
 }

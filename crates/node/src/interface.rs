@@ -21,7 +21,7 @@ impl Live for Node {
             party: settings.me,
             parties: settings.names.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
-            fingerprint: settings.fingerprint.clone(),
+            fingerprint: settings.identity.fingerprint().to_string(),
             since: self.core.base.since,
             now: Timestamp::now(),
             not_ready: self.ready().err(),

@@ -43,6 +43,7 @@ mod run;
 mod running_job;
 mod scheduler;
 mod settings;
+mod shard_folders;
 mod statuses;
 mod stock;
 mod transitions;

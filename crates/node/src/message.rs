@@ -9,7 +9,7 @@ use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
 use serde::{Deserialize, Serialize};
 
 /// The version of what follows. Services of different versions do nothing with each other.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 
 /// The party that says when a job begins: the lowest-numbered one, which is in all of them.
 pub(crate) const LEADER: u8 = 0;
@@ -111,6 +111,8 @@ pub(crate) enum Message {
         job: JobId,
         /// The shelf of stock that serves it, if one does.
         shelf: Option<u8>,
+        /// How often it has begun before.
+        again: u64,
     },
     /// What is on shelves of the sender.
     Levels {
@@ -282,7 +284,11 @@ mod tests {
     #[test]
     fn what_is_no_message_is_refused_without_being_quoted() {
         let job = JobId([7; 16]);
-        let message = Message::Start { job, shelf: Some(7) };
+        let message = Message::Start {
+            job,
+            shelf: Some(7),
+            again: 1,
+        };
         assert_eq!(Message::parse(&message.to_bytes()), Ok(message));
         for wrong in [
             "",

@@ -65,8 +65,7 @@ impl Node {
     /// # Errors
     /// Those of [`Node::start`]; that the party's key cannot be read, or its address not be listened at.
     pub fn of(config: &PartyConfig, held: Option<TcpListener>) -> Result<Self, Error> {
-        let fingerprint = load_identity(&config.identity)?.fingerprint();
-        let settings = Settings::of(config, fingerprint.to_string())?;
+        let settings = Settings::of(config, load_identity(&config.identity)?)?;
         Self::start(settings, |hear| Ok(trunks::join(config, held, hear)?))
     }
 
@@ -103,7 +102,8 @@ impl Node {
         Ok(())
     }
 
-    /// Ends the service: what runs fails at all parties, what waits goes on when it comes up again. Takes at most `limit`, and a little.
+    /// Ends the service: what runs fails at all parties, what waits goes on when it comes up again, and so do jobs in shards whose answer was not opened. Takes at most
+    /// `limit`, and a little.
     pub fn stop(&self, limit: Duration) {
         let core = &self.core;
         core.base.scheduler.stop();
@@ -115,7 +115,7 @@ impl Node {
         }
         core.base.stock.stop_making();
         // Those that meet do not see it, and to record their end may take a while.
-        for running in all_running {
+        for running in all_running.into_iter().filter(|running| !running.in_shards) {
             if start.elapsed() < limit && running.stopped_before_meeting().is_some() {
                 core.transitions.fail(running.job, why.0, why.1.into());
             }

@@ -11,6 +11,11 @@ use crate::locks::lock;
 use crate::message::JobStatus;
 use crate::monitor::Monitor;
 
+/// The place of a state in the life of an unfinished job that has begun so often: one that was interrupted waits again after it has run.
+fn place(runs: u64, state: StateName) -> (u64, bool, StateName) {
+    (runs, state != StateName::Running, state)
+}
+
 /// The unfinished jobs. While its lock is held no other is taken.
 pub(crate) struct OpenJobs {
     me: u8,
@@ -25,6 +30,7 @@ struct OpenJob {
     proposer: u8,
     parties: u8,
     state: StateName,
+    runs: u64,
     approved: bool,
     deadline: Timestamp,
 }
@@ -51,6 +57,7 @@ impl OpenJobs {
             proposer: job.proposal.proposer,
             parties: job.proposal.parties,
             state: job.state.name(),
+            runs: job.runs,
             approved: self.has_approved(job),
             deadline: job.proposal.deadline,
         };
@@ -71,8 +78,10 @@ impl OpenJobs {
         let moved = match open.get_mut(&id) {
             Some(known) if state.is_open() => {
                 known.approved |= self.has_approved(job);
-                let moved = state > known.state;
-                known.state = known.state.max(state);
+                let moved = place(job.runs, state) > place(known.runs, known.state);
+                if moved {
+                    (known.runs, known.state) = (job.runs, state);
+                }
                 moved
             }
             _ => !state.is_open(),

@@ -202,15 +202,18 @@ impl OwnData {
         binding.into_iter().filter_map(mark).collect()
     }
 
-    /// What was posted with this party's approval of a job that has begun, by the input's name, each once.
+    /// What was posted with this party's approval of a job that has begun, by the input's name, each once. It stays if the job may go on later.
     pub(crate) fn posted_for(
         &self,
         job: &Job,
+        compiled: &Compiled,
     ) -> std::result::Result<impl FnMut(&str) -> Option<Zeroizing<String>> + use<>, Fault> {
         let mut posted = BTreeMap::new();
         let mut bound = job.binding.iter();
         if let Some(bound) = bound.find(|bound| bound.source == Source::Posted) {
-            let taken = self.posted.take(job.proposal.id, bound.posted);
+            let taken = self
+                .posted
+                .take(job.proposal.id, bound.posted, compiled.is_in_shards());
             posted = taken.map_err(|reason| Fault::new(FailKind::BadInput, reason))?;
         }
         Ok(move |name: &str| posted.remove(name))

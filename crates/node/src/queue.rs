@@ -52,6 +52,19 @@ pub(crate) struct Waiting {
     pub(crate) memory: Vec<u64>,
     /// The stock that would serve it.
     pub(crate) wanted: Option<Wanted>,
+    /// Whether it is cut into shards.
+    pub(crate) in_shards: bool,
+    /// How often it has begun here before.
+    pub(crate) runs: u64,
+}
+
+/// The leader's word that a job begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// The shelf of stock that it has named.
+    pub(crate) shelf: Option<u8>,
+    /// How often it has begun the job before.
+    pub(crate) again: u64,
 }
 
 impl Waiting {
@@ -61,7 +74,7 @@ impl Waiting {
 }
 
 /// The limits of the first so many parties, if all are there.
-fn there(limits: &[Option<Limits>], parties: u8) -> Option<Vec<Limits>> {
+pub(crate) fn there(limits: &[Option<Limits>], parties: u8) -> Option<Vec<Limits>> {
     limits.get(..usize::from(parties))?.iter().copied().collect()
 }
 
@@ -75,8 +88,8 @@ pub(crate) struct Queue {
     /// Jobs that others are in the way of, and since when.
     passed: BTreeMap<JobId, Instant>,
     running: BTreeMap<JobId, (Waiting, Arc<RunningJob>)>,
-    /// Jobs that the leader has begun, and the shelves of stock that it has named.
-    called: BTreeMap<JobId, Option<u8>>,
+    /// Jobs that the leader has begun.
+    called: BTreeMap<JobId, Call>,
     /// Bytes of memory that others than jobs take.
     reserved: u64,
     /// Nothing begins any more.
@@ -117,15 +130,17 @@ impl Queue {
         }
     }
 
-    /// The leader has begun a job. False if there is no room to note that.
-    pub(crate) fn call(&mut self, job: JobId, shelf: Option<u8>) -> bool {
-        if self.running.contains_key(&job) {
+    /// The leader has begun a job, perhaps again while this party's last run of it still ends. False if there is no room to note that.
+    pub(crate) fn call(&mut self, job: JobId, call: Call) -> bool {
+        if let Some((_, running)) = self.running.get(&job)
+            && !running.is_outdone_by(call)
+        {
             return true;
         }
         if self.called.len() >= EARLY && !self.called.contains_key(&job) {
             return false;
         }
-        self.called.insert(job, shelf);
+        self.called.insert(job, call);
         true
     }
 
@@ -141,7 +156,11 @@ impl Queue {
         let (proposer, place) = chosen?;
         let waiting = self.lines.get(&proposer)?.get(place)?.clone();
         self.last = proposer;
-        Some(self.begin(proposer, place, waiting, None))
+        let call = Call {
+            shelf: None,
+            again: waiting.runs,
+        };
+        Some(self.begin(proposer, place, waiting, call))
     }
 
     /// Whose job begins next, and its place in the line. Notes in `passed` since when others have been in the way of a job.
@@ -231,16 +250,19 @@ impl Queue {
             .fold(others, u64::saturating_add)
     }
 
-    /// The next job that the leader has begun and that has a place and fits here.
-    pub(crate) fn next_called(&mut self) -> Option<(Waiting, Arc<RunningJob>)> {
+    /// The next job that the leader has begun, that has a place and fits here, and that `can_meet` says can begin.
+    pub(crate) fn next_called(
+        &mut self,
+        can_meet: impl Fn(&Waiting) -> bool,
+    ) -> Option<(Waiting, Arc<RunningJob>)> {
         for (proposer, line) in &self.lines {
             for (place, waiting) in line.iter().enumerate() {
-                let called = self.called.contains_key(&waiting.job);
+                let called = self.called.contains_key(&waiting.job) && can_meet(waiting);
                 let fits = || self.fits_at(self.me, &self.limits, waiting, |_| true);
                 if called && self.has_place(waiting, &[self.limits]) && fits() {
                     let (proposer, waiting) = (*proposer, waiting.clone());
-                    let shelf = self.called.remove(&waiting.job).flatten();
-                    return Some(self.begin(proposer, place, waiting, shelf));
+                    let call = self.called.remove(&waiting.job).unwrap_or_default();
+                    return Some(self.begin(proposer, place, waiting, call));
                 }
             }
         }
@@ -252,7 +274,7 @@ impl Queue {
         proposer: u8,
         place: usize,
         waiting: Waiting,
-        shelf: Option<u8>,
+        call: Call,
     ) -> (Waiting, Arc<RunningJob>) {
         if let Some(line) = self.lines.get_mut(&proposer) {
             line.remove(place);
@@ -261,7 +283,9 @@ impl Queue {
             }
         }
         self.passed.remove(&waiting.job);
-        let running = Arc::new(RunningJob::new(waiting.job, waiting.parties, shelf));
+        let mut running = RunningJob::new(waiting.job, waiting.parties, call.shelf);
+        (running.again, running.in_shards) = (call.again, waiting.in_shards);
+        let running = Arc::new(running);
         self.running
             .insert(waiting.job, (waiting.clone(), Arc::clone(&running)));
         (waiting, running)
@@ -301,8 +325,11 @@ impl Queue {
 
     /// A job has come to its end, however.
     pub(crate) fn done(&mut self, job: JobId) {
-        self.running.remove(&job);
-        self.called.remove(&job);
+        let ran = self.running.remove(&job);
+        // A job in shards may be begun again by now.
+        if ran.is_none_or(|(waiting, _)| !waiting.in_shards) {
+            self.called.remove(&job);
+        }
     }
 
     /// The run of a job, if it runs.

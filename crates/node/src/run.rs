@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cenote::Patience;
 use cenote::runner::Connections;
 use cenote_net::Threads;
 use cenote_service::job::{FailKind, JobId, Tried};
@@ -14,7 +13,7 @@ use cenote_service::{Error, Jobs, Pending, Timestamp};
 use crate::base::Base;
 use crate::compiled::Compiled;
 use crate::compute::Sessions;
-use crate::failure::Fault;
+use crate::failure::{Fault, may_pass};
 use crate::message::LEADER;
 use crate::message::Message;
 use crate::monitor::Monitor;
@@ -23,17 +22,27 @@ use crate::own_data::OwnData;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
 use crate::programs::Programs;
-use crate::queue::{Limits, Waiting};
+use crate::queue::{Limits, Waiting, there};
 use crate::results::Results;
 use crate::running_job::RunningJob;
 use crate::scheduler::{RunGuard, Scheduler};
 use crate::settings::Settings;
+use crate::shard_folders::ShardFolders;
 use crate::stock::Stock;
 use crate::transitions::{Transitions, failed};
 use crate::unsettled::AgainstPeers;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
+
+/// How long a job that was interrupted waits at least before it goes on, so that nobody who cuts it off again and again keeps this party busy.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// After so many runs the leader's pause grows no more.
+const PAUSES: u64 = 6;
+
+/// How soon that pause ends when the service does.
+const NAP: Duration = Duration::from_millis(50);
 
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
@@ -50,6 +59,7 @@ pub(crate) struct Runs {
     against: Arc<AgainstPeers>,
     peers: Arc<Peers>,
     scheduler: Arc<Scheduler>,
+    shards: Arc<ShardFolders>,
     stock: Arc<Stock>,
     transitions: Arc<Transitions>,
     sessions: Sessions,
@@ -69,6 +79,7 @@ impl Runs {
             against: Arc::clone(&base.against),
             peers: Arc::clone(&base.peers),
             scheduler: Arc::clone(&base.scheduler),
+            shards: Arc::clone(&base.shards),
             stock: Arc::clone(&base.stock),
             transitions: Arc::clone(transitions),
             sessions: Sessions::new(base),
@@ -80,13 +91,16 @@ impl Runs {
     pub(crate) fn start_jobs(self: &Arc<Self>, service: &Arc<impl Send + Sync + 'static>) {
         loop {
             let next = self.scheduler.take_next(|queue| {
-                if self.settings.me != LEADER {
-                    return queue.next_called();
-                }
                 // Who is lost after this has its jobs stopped: by then the scheduler says which.
                 let parties = 0..self.settings.names.len() as u8;
                 let limits: Vec<Option<Limits>> = parties.map(|party| self.limits_of(party)).collect();
-                queue.next_led(Instant::now(), &limits)
+                match self.settings.me {
+                    LEADER => queue.next_led(Instant::now(), &limits),
+                    // The leader does not know whether the others have each other.
+                    _ => queue.next_called(|waiting| {
+                        !waiting.in_shards || there(&limits, waiting.parties).is_some()
+                    }),
+                }
             });
             let Some((waiting, running, guard)) = next else {
                 return;
@@ -113,8 +127,8 @@ impl Runs {
     ) {
         let (runs, running, id) = (Arc::clone(self), Arc::clone(running), waiting.job);
         let body = move || {
-            let _guards = guards;
-            if catch_unwind(AssertUnwindSafe(|| runs.run_job(&waiting, &running))).is_err() {
+            let ended = catch_unwind(AssertUnwindSafe(|| runs.run_job(&waiting, &running)));
+            if ended.is_err() {
                 runs.transitions.fail(
                     id,
                     FailKind::Internal,
@@ -123,6 +137,13 @@ impl Runs {
             }
             runs.scheduler.finished(id);
             runs.against.look_back(&running);
+            if running.in_shards && !runs.open.contains(id) {
+                runs.shards.remove(id);
+            }
+            drop(guards);
+            if ended.is_ok_and(|goes_on| goes_on) {
+                runs.wait_again(id);
+            }
         };
         if let Err(error) = THREADS.start(body) {
             self.transitions.fail(
@@ -134,16 +155,42 @@ impl Runs {
         }
     }
 
-    /// One run of a job, from its beginning to its end.
-    fn run_job(&self, waiting: &Waiting, running: &Arc<RunningJob>) {
+    /// A job that was interrupted is in line again, after a pause. The leader's grows, so that what cannot go on is not begun too often.
+    fn wait_again(&self, id: JobId) {
+        let runs = self.jobs.get(id).map_or(1, |job| job.runs);
+        let doublings = match self.settings.me {
+            LEADER => runs.clamp(1, PAUSES) - 1,
+            _ => 0,
+        };
+        let until = Instant::now() + PAUSE * (1 << doublings);
+        while Instant::now() < until {
+            if self.scheduler.is_stopping() {
+                return;
+            }
+            std::thread::sleep(NAP);
+        }
+        if let Ok(job) = self.jobs.get(id)
+            && job.is_interrupted()
+        {
+            self.transitions.enqueue(&job);
+        }
+    }
+
+    /// One run of a job, from its beginning to its end. Gives whether it was interrupted, and goes on later.
+    fn run_job(&self, waiting: &Waiting, running: &Arc<RunningJob>) -> bool {
         let id = waiting.job;
         let mut on_shelf = None;
         if self.settings.me == LEADER {
             on_shelf = self.stock.choose_shelf(waiting.wanted);
             let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
             running.begins(shelf);
-            self.peers
-                .tell_all(waiting.parties, &Message::Start { job: id, shelf });
+            let again = running.again;
+            let start = Message::Start {
+                job: id,
+                shelf,
+                again,
+            };
+            self.peers.tell_all(waiting.parties, &start);
         }
         let binding = self.jobs.get(id).map_or_else(|_| Vec::new(), |job| job.binding);
         let found = self.data.found(binding);
@@ -156,29 +203,33 @@ impl Runs {
         // From here on the record says that this party's data may have been used.
         let (job, run) = match starting.and_then(Pending::wait) {
             Ok(started) => started,
-            Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
+            Err(Error::NoTransition { .. } | Error::NoJob(_)) => return false,
             Err(error @ Error::Unsettled(_)) => {
-                return self.transitions.fail(id, FailKind::Refused, error.to_string());
+                self.transitions.fail(id, FailKind::Refused, error.to_string());
+                return false;
             }
             Err(error) => {
                 tracing::error!(job = %id, %error, "a beginning cannot be recorded");
-                return self.transitions.fail(
-                    id,
-                    FailKind::Internal,
-                    "its beginning could not be recorded".into(),
-                );
+                let reason = "its beginning could not be recorded".into();
+                self.transitions.fail(id, FailKind::Internal, reason);
+                return false;
             }
         };
         running.is_on_record(run);
         self.transitions.changed(&job);
+        // Nothing has been computed yet.
+        let before = |fault: Fault| Fault {
+            goes_on: running.in_shards,
+            ..fault
+        };
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
-                let met = met?;
-                running.still_runs()?;
+                let met = met.map_err(before)?;
+                running.still_runs().map_err(before)?;
                 if let Some(shelf) = running.shelf {
                     on_shelf = self.stock.take_shelf(shelf);
                 }
-                running.still_runs()?;
+                running.still_runs().map_err(before)?;
                 self.sessions.compute(&job, met, running, on_shelf.as_ref())
             }))
         });
@@ -190,17 +241,15 @@ impl Runs {
         });
         let ended =
             result.and_then(|(compiled, result)| self.results.record(&job, &compiled, result, running));
-        if let Err(fault) = ended {
-            self.run_failed(running, fault);
-        }
+        ended.is_err_and(|fault| self.run_failed(running, fault))
     }
 
-    /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason.
-    fn run_failed(&self, running: &RunningJob, fault: Fault) {
+    /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason, or goes on later. Gives whether it does.
+    fn run_failed(&self, running: &RunningJob, fault: Fault) -> bool {
         let id = running.job;
         // A failed check is held against the peer whenever it came.
-        if !running.is_open() && fault.kind != FailKind::Cheating {
-            self.against.clear(running);
+        if fault.kind != FailKind::Cheating {
+            self.against.note_end(running);
         }
         if matches!(fault.kind, FailKind::Peer | FailKind::PeerLost) {
             running.wait_for_word();
@@ -211,21 +260,29 @@ impl Runs {
                     // They have lost this party, and may have heard of no other reason.
                     self.peers
                         .tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
-                    return self.transitions.changed(&job);
+                    self.transitions.changed(&job);
+                    return false;
                 }
-                Err(Error::NoTransition { .. } | Error::NoJob(_)) => return,
+                Err(Error::NoTransition { .. } | Error::NoJob(_)) => return false,
                 // It fails with this party's own reason, then.
                 Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
             }
         }
-        let fault = match running.stopped() {
+        let goes_on = fault.goes_on;
+        let mut fault = match running.stopped() {
             Some((kind, reason)) if fault.kind != FailKind::Cheating => Fault::new(kind, reason),
             _ => fault,
         };
+        if may_pass(fault.kind) && goes_on {
+            return self.transitions.interrupt(id, fault.reason);
+        }
         if fault.kind == FailKind::Cheating {
             self.alarm_of_cheating(running, &fault);
+        } else if running.in_shards && self.shards.may_be_opened(id) {
+            fault.reason += "; the answer may have been opened, and is not opened again";
         }
         self.transitions.fail(id, fault.kind, fault.reason);
+        false
     }
 
     fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
@@ -260,7 +317,11 @@ impl Runs {
             .settings
             .timeout
             .min(Duration::from_millis(left).saturating_add(LATE));
-        let connections = wires.connections(&topology, &format!("job {id}"), limit, &Patience::default())?;
+        let session = match running.again {
+            0 => format!("job {id}"),
+            again => format!("job {id}, again {again}"),
+        };
+        let connections = wires.connections(&topology, &session, limit, &running.patience)?;
         Ok((compiled, running.hold(connections)))
     }
 }

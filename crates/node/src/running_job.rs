@@ -1,9 +1,10 @@
 //! A job that runs: how far it is, and what ends it early.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
+use cenote::Patience;
 use cenote::query;
 use cenote::runner::Connections;
 use cenote_net::Closer;
@@ -14,6 +15,7 @@ use cenote_session::Warning;
 
 use crate::failure::Fault;
 use crate::locks::lock;
+use crate::queue::Call;
 
 /// The time between two words on its progress, and before the first.
 const WORDS: Duration = Duration::from_millis(100);
@@ -29,9 +31,17 @@ pub(crate) struct RunningJob {
     pub(crate) parties: u8,
     /// The shelf of stock that the leader has named, if this party does not lead.
     pub(crate) shelf: Option<u8>,
+    /// How often the leader has begun it before.
+    pub(crate) again: u64,
+    /// Whether it is cut into shards.
+    pub(crate) in_shards: bool,
+    /// Ends the wait for its peers at its beginning, if it can go on later.
+    pub(crate) patience: Patience,
     since: Timestamp,
     /// In how many sessions of it a peer can have tried something that is not settled.
     open: AtomicU64,
+    /// Whether there is such a session that is over.
+    broken_off: AtomicBool,
     /// The number under which it is on record against its peers, once it has begun.
     run: OnceLock<i64>,
     /// What its sessions, of which protocol, have warned of that are over.
@@ -74,8 +84,12 @@ impl RunningJob {
             job,
             parties,
             shelf,
+            again: 0,
+            in_shards: false,
+            patience: Patience::default(),
             since: Timestamp::now(),
             open: AtomicU64::new(0),
+            broken_off: AtomicBool::new(false),
             run: OnceLock::new(),
             warned: Mutex::default(),
             done: AtomicU64::new(0),
@@ -106,6 +120,16 @@ impl RunningJob {
         self.open.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether that is so of a shard's session that was over when the present one began.
+    pub(crate) fn has_broken_off(&self) -> bool {
+        self.broken_off.load(Ordering::Relaxed)
+    }
+
+    /// Whether the leader has begun it anew by this call, so that its run here leads to nothing.
+    pub(crate) fn is_outdone_by(&self, call: Call) -> bool {
+        self.in_shards && call.again > self.again
+    }
+
     /// It has begun, and is on record under this number.
     pub(crate) fn is_on_record(&self, run: Option<i64>) {
         run.map(|run| self.run.get_or_init(|| run));
@@ -132,6 +156,9 @@ impl RunningJob {
     pub(crate) fn stop(&self, kind: FailKind, reason: impl Into<String>) -> bool {
         let mut end = self.end();
         end.why.get_or_insert_with(|| (kind, reason.into()));
+        if self.in_shards {
+            self.patience.end();
+        }
         end.closers.0.iter().for_each(Closer::close);
         self.said.notify_all();
         !end.closers.0.is_empty()
@@ -242,6 +269,10 @@ impl RunningJob {
         };
         let mut shards = lock(&self.shards);
         let changed = shards.as_ref() != Some(&now);
+        if changed {
+            // This changes between sessions only.
+            self.broken_off.store(self.is_open(), Ordering::Relaxed);
+        }
         *shards = Some(now);
         changed
     }

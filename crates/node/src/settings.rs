@@ -1,10 +1,11 @@
 //! What a service is told: the table `[service]` of a party file, and what follows from the rest of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cenote::stock::Peers;
-use cenote::{PartyConfig, StockTarget};
+use cenote::{Identity, PartyConfig, StockTarget};
 use cenote_service::Address;
 
 use crate::Error;
@@ -17,8 +18,8 @@ pub struct Settings {
     pub me: u8,
     /// The names of all parties, in order.
     pub names: Vec<String>,
-    /// What the others know it by.
-    pub fingerprint: String,
+    /// Its key, by which the others know it.
+    pub identity: Arc<Identity>,
     /// Where its record, keys and material lie.
     pub folder: PathBuf,
     /// Where the record of jobs is.
@@ -66,11 +67,6 @@ pub struct StockSettings {
 const MARGIN: u64 = 1 << 30;
 
 impl Settings {
-    /// Where jobs in shards have what their shards keep, while they run.
-    pub(crate) fn shards(&self) -> PathBuf {
-        self.folder.join("shards")
-    }
-
     /// What may run here.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
@@ -80,11 +76,11 @@ impl Settings {
         }
     }
 
-    /// Of a party file, for the party with this fingerprint.
+    /// Of a party file, for the party with this key.
     ///
     /// # Errors
     /// That the file has no table of a service, or an address of a database that cannot be used.
-    pub fn of(config: &PartyConfig, fingerprint: String) -> Result<Self, Error> {
+    pub fn of(config: &PartyConfig, identity: Identity) -> Result<Self, Error> {
         let service = config.service.as_ref().ok_or_else(|| {
             Error::Settings("the party file has no [service]; add that line at its end, or make a new file with `cenote init`".into())
         })?;
@@ -116,7 +112,7 @@ impl Settings {
         Ok(Settings {
             me: config.me.0,
             names: service.names.clone(),
-            fingerprint,
+            identity: Arc::new(identity),
             folder: service.folder.clone(),
             database,
             data: service.data.clone(),

@@ -80,8 +80,8 @@ impl Statuses {
         let all_running = self.scheduler.queue().all_running();
         for running in all_running.iter().filter(|running| peer < running.parties) {
             if let Some(shelf) = running.beginning() {
-                let job = running.job;
-                self.peers.tell(peer, &Message::Start { job, shelf });
+                let (job, again) = (running.job, running.again);
+                self.peers.tell(peer, &Message::Start { job, shelf, again });
             }
         }
     }

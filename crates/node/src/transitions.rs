@@ -15,8 +15,9 @@ use crate::open_jobs::OpenJobs;
 use crate::own_data::OwnData;
 use crate::peers::Peers;
 use crate::programs::Programs;
-use crate::queue::Waiting;
+use crate::queue::{Call, Waiting};
 use crate::scheduler::Scheduler;
+use crate::shard_folders::ShardFolders;
 use crate::stock::Stock;
 
 /// What moves jobs on. It has no lock of its own.
@@ -29,6 +30,7 @@ pub(crate) struct Transitions {
     open: Arc<OpenJobs>,
     peers: Arc<Peers>,
     scheduler: Arc<Scheduler>,
+    shards: Arc<ShardFolders>,
     stock: Arc<Stock>,
 }
 
@@ -43,6 +45,7 @@ impl Transitions {
             open: Arc::clone(&base.open),
             peers: Arc::clone(&base.peers),
             scheduler: Arc::clone(&base.scheduler),
+            shards: Arc::clone(&base.shards),
             stock: Arc::clone(&base.stock),
         }
     }
@@ -63,14 +66,17 @@ impl Transitions {
             scheduler.remove(id);
             scheduler.running(id)
         };
-        if let Some(running) = running {
-            let (kind, reason) = match &job.state {
-                State::Failed(failure) => (failure.kind, failure.reason.clone()),
-                _ => (FailKind::Peer, "it has ended".into()),
-            };
-            if job.state != State::Done {
+        match running {
+            // Its run sees to what it has left.
+            Some(running) if job.state != State::Done => {
+                let (kind, reason) = match &job.state {
+                    State::Failed(failure) => (failure.kind, failure.reason.clone()),
+                    _ => (FailKind::Peer, "it has ended".into()),
+                };
                 running.stop(kind, reason);
             }
+            Some(_) => {}
+            None => self.shards.remove(id),
         }
         self.data.posted.remove(id);
         // Others may have waited behind it.
@@ -87,6 +93,22 @@ impl Transitions {
             // It has ended in another way meanwhile.
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => {}
             Err(error) => tracing::error!(job = %id, %error, "a failure cannot be recorded"),
+        }
+    }
+
+    /// A job in shards was cut off here, and waits to go on. Gives whether it does.
+    pub(crate) fn interrupt(&self, id: JobId, reason: String) -> bool {
+        match self.jobs.interrupt(id, reason, Timestamp::now()) {
+            Ok(job) => {
+                self.changed(&job);
+                true
+            }
+            // It has ended in another way meanwhile.
+            Err(Error::NoTransition { .. } | Error::NoJob(_)) => false,
+            Err(error) => {
+                tracing::error!(job = %id, %error, "an interruption cannot be recorded");
+                false
+            }
         }
     }
 
@@ -149,6 +171,8 @@ impl Transitions {
             parties: job.proposal.parties,
             memory,
             wanted,
+            in_shards: compiled.is_in_shards(),
+            runs: job.runs,
         });
         // It may have ended meanwhile.
         if !self.open.contains(id) {
@@ -164,15 +188,19 @@ impl Transitions {
     }
 
     /// The leader says that a job begins.
-    pub(crate) fn hear_start(&self, from: u8, id: JobId, shelf: Option<u8>) {
+    pub(crate) fn hear_start(&self, from: u8, id: JobId, call: Call) {
         match self.jobs.get(id) {
             Ok(job) if job.state.name().is_open() => {
-                if !self.scheduler.queue().call(id, shelf) {
+                let running = self.scheduler.queue().running(id);
+                if !self.scheduler.queue().call(id, call) {
                     self.fail(id, FailKind::Refused, "too many jobs begin at once".into());
                 }
                 // It may have ended meanwhile.
                 if !self.open.contains(id) {
                     self.scheduler.queue().remove(id);
+                }
+                if let Some(running) = running.filter(|running| running.is_outdone_by(call)) {
+                    running.stop(FailKind::PeerLost, format!("party {from} has begun it again"));
                 }
                 self.scheduler.start_ready();
             }

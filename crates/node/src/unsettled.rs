@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cenote_service::audit::{Actor, Event};
-use cenote_service::job::{Job, JobId, Tried, Unsettled};
+use cenote_service::job::{FailKind, Job, JobId, Tried, Unsettled};
 use cenote_service::live::AlarmKind;
 use cenote_service::{Database, Jobs, Timestamp};
 use cenote_session::Warning;
@@ -112,11 +112,22 @@ impl AgainstPeers {
         Ok(settled)
     }
 
-    /// A session of a job has failed in which no peer could try anything, or which had ended in agreement.
-    pub(crate) fn clear(&self, running: &RunningJob) {
-        let dropped = running.run_on_record().map(|run| self.jobs.drop_run(run));
-        if let Some(Err(error)) = dropped {
-            tracing::error!(job = %running.job, %error, "a job stays on record as one that broke off");
+    /// A run of a job has failed, and not because a check has. It stays on record only if a peer could try something in it. An orderly stop of this service is held
+    /// against nobody, but for shards that had broken off before.
+    pub(crate) fn note_end(&self, running: &RunningJob) {
+        let is_stopped = running
+            .stopped()
+            .is_some_and(|(kind, _)| kind == FailKind::Restarted);
+        let noted = match running.run_on_record() {
+            Some(run) if !running.is_open() => self.jobs.drop_run(run),
+            Some(run) if is_stopped && !running.has_broken_off() && running.in_shards => {
+                self.jobs.drop_run(run)
+            }
+            Some(_) if is_stopped && running.in_shards => self.jobs.break_off(running.job),
+            _ => Ok(()),
+        };
+        if let Err(error) = noted {
+            tracing::error!(job = %running.job, %error, "what is on record against peers of a job that broke off cannot be changed");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! *Proposed* until all parties have decided; then *approved*, or *declined* by the first that does; *queued* when it fits; *running* from before
 //! any of this party's data is touched; and then *done*, *failed* or *cancelled*. What was proposed, approved or queued goes on after a restart. What was running has
-//! failed ([`FailKind::Restarted`]).
+//! failed ([`FailKind::Restarted`]). Only a job in shards that is cut off before its answer may have been opened is *queued* again, and goes on.
 //!
 //! [`Job::step`] is the whole of it; [`Jobs`] keeps jobs in the database, each step in one transaction with its line in the audit log.
 

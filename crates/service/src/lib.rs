@@ -31,6 +31,7 @@ pub use live::Live;
 pub use policy::Policy;
 pub use seal::{ResultKey, Sealed};
 pub use token::Tokens;
+pub use view::seen;
 
 /// Random bytes of the operating system.
 ///

@@ -132,7 +132,7 @@ pub struct Approval {
     #[serde(default)]
     pub binding: Vec<Binding>,
     /// The values of inputs bound to [`crate::job::Source::Posted`], by input: the text that a data file would hold. Kept sealed until the
-    /// job has begun, and then deleted.
+    /// job has begun, or has ended if it is in shards, and then deleted.
     #[serde(default)]
     pub posted: BTreeMap<String, String>,
     /// Why, for the audit log.

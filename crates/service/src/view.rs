@@ -1,9 +1,33 @@
 //! Jobs, as callers of the interface see them.
 
-use cenote_api::view::{Explained, FileView, Input, JobPage, JobView, Keep, Take};
+use cenote_api::view::{Explained, FileView, Input, JobView, Keep, LinkState, Peer, Take};
 
 use crate::job::{self, Job, Source, State};
 use crate::live;
+
+/// A job as callers see it while its peers stand so: of one that was interrupted, with whom it waits for.
+pub fn seen(job: Job, peers: &[Peer]) -> JobView {
+    let waits = job.is_interrupted().then(|| {
+        let missing = peers
+            .iter()
+            .filter(|peer| peer.party < job.proposal.parties && peer.link != LinkState::Up);
+        let missing: Vec<String> = missing
+            .map(|peer| format!("party {} ({})", peer.party, peer.name))
+            .collect();
+        match missing.is_empty() {
+            true => "it was interrupted, and goes on when it is its turn".into(),
+            false => format!(
+                "it was interrupted, and goes on when all parties are connected; missing: {}",
+                missing.join(", ")
+            ),
+        }
+    });
+    let view = JobView::from(job);
+    JobView {
+        reason: waits.or(view.reason),
+        ..view
+    }
+}
 
 impl From<Job> for JobView {
     fn from(job: Job) -> Self {
@@ -59,15 +83,6 @@ impl From<Job> for JobView {
             decisions: job.decisions,
             created_at: job.created_at.millis(),
             changed_at: job.changed_at.millis(),
-        }
-    }
-}
-
-impl From<job::Page> for JobPage {
-    fn from(page: job::Page) -> Self {
-        JobPage {
-            jobs: page.jobs.into_iter().map(JobView::from).collect(),
-            next: page.next,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A job in shards at a party whose connections to its peers are kept up: a service. It computes the shards one after another.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use cenote_net::{Identity, OnWait, PartyId};
 use cenote_session::{AlsoAgree, Connections};
 use cenote_shards::Progress;
 
-use super::attempt::{Join, Meeting};
+use super::attempt::{Join, Meeting, Opened};
 use super::crew::Listening;
 use super::partial::Keep;
 use super::run::OneParty;
@@ -33,14 +33,9 @@ pub struct ShardsFar {
     pub running: Option<String>,
 }
 
-/// Removes a folder at the end.
-struct Removes(PathBuf);
-
-impl Drop for Removes {
-    fn drop(&mut self) {
-        // What cannot be removed is sealed, under a key that is gone.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Whether the answer of a job in shards that has left this `folder` may have been opened: it cannot go on then.
+pub fn may_be_opened(folder: &Path) -> bool {
+    Opened::of(folder).1.is_opened
 }
 
 /// One run of a job in shards.
@@ -62,12 +57,15 @@ pub struct Within {
     pub phase_timeout: Option<Duration>,
     /// Joins the parties in the sessions of a job in shards.
     pub join: Join,
-    /// A folder of its own, for what shards keep; it is made, and removed at the end.
+    /// A folder of the job's own, for its ledger and what shards keep. It is made, and stays: the job goes on from it after [`Error::CutOff`](crate::Error::CutOff),
+    /// and who runs the job removes it at the end.
     pub folder: PathBuf,
+    /// From which the keys follow that seal what lies there.
+    pub identity: Arc<Identity>,
 }
 
 impl Joined {
-    /// Runs it, with the coordinators that `connect` connects to.
+    /// Runs it, with the coordinators that `connect` connects to, from where it was cut off if it was.
     pub(crate) fn run(
         self,
         connect: impl FnOnce() -> Result<Connections>,
@@ -80,12 +78,10 @@ impl Joined {
             within,
         } = self;
         let Counts { shards, attempts } = job.counts();
-        let _removes = Removes(within.folder.clone());
         let party = OneParty {
             job,
             me,
-            // Nobody sees it: what this process writes is sealed for it alone.
-            identity: Arc::new(Identity::generate()?),
+            identity: within.identity,
             keep: Keep::Folder(within.folder.join("kept")),
             folder: within.folder,
             meeting: Meeting {
@@ -99,6 +95,7 @@ impl Joined {
             also_agree,
             listening: Listening::Joined(within.join),
             workers: None,
+            in_service: true,
             start: Instant::now(),
         };
         let mut told = |done, total, state: &Progress| {

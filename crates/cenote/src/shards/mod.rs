@@ -27,7 +27,7 @@ pub use self::attempt::Join;
 pub(crate) use self::counts::{Counts, proposed, told};
 pub use self::desk::MOST_WORKERS;
 pub(crate) use self::joined::Joined;
-pub use self::joined::{ShardsFar, Within};
+pub use self::joined::{ShardsFar, Within, may_be_opened};
 pub(crate) use self::partial::Partials;
 pub use self::run::{DeskAt, Placement, work_for};
 pub(crate) use self::run::{OneParty, STOPPED, at_seat};

@@ -41,6 +41,8 @@ pub(crate) struct OneParty {
     pub(super) listening: Listening,
     /// Where workers that are processes of their own ask for work, if they compute the shards.
     pub(super) workers: Option<Door>,
+    /// Whether a service runs it, which itself removes what is left, and is told whether the job can go on.
+    pub(super) in_service: bool,
     pub(super) start: Instant,
 }
 
@@ -88,6 +90,7 @@ impl OneParty {
             },
             job,
             workers: None,
+            in_service: false,
             start,
         })
     }
@@ -158,7 +161,8 @@ impl OneParty {
         progress: Hears<'_>,
     ) -> Result<Held<Merged>> {
         let job = coordinated(&*self.job)?;
-        let (folder, start) = (self.folder.clone(), self.start);
+        let removes = (!self.in_service).then(|| self.folder.clone());
+        let start = self.start;
         let identity = Arc::clone(&self.identity);
         let mut ledger = Ledger::open(&self.ledger(), &job)?;
         let (of_shard, of_merge) = self.job.and_gates();
@@ -198,7 +202,12 @@ impl OneParty {
         let coordinated = coordinate(&party, connections, &mut ledger, &mut *crew, inbox, &mut told);
         work.state().is_done = coordinated.is_ok();
         drop((crew, ledger));
-        ended(&work, coordinated, &folder, start)
+        let goes_on = removes.is_none() && can_go_on(&work, coordinated.as_ref().err());
+        let ended = ended(&work, coordinated, removes.as_deref(), start);
+        ended.map_err(|error| match goes_on {
+            true => Error::CutOff(Box::new(error)),
+            false => error,
+        })
     }
 }
 
@@ -209,16 +218,34 @@ fn commitment(job: &dyn ShardedJob, identity: &Identity) -> Result<[u8; 32]> {
     Ok(hash.finalize().into())
 }
 
-/// What a job has come to at this party.
+/// Whether the coordinators of a job were cut off by this, and it can go on where it was. That they meet again shows what they can know of it.
+fn can_go_on(work: &Work, error: Option<&cenote_shards::Error>) -> bool {
+    use cenote_net::Error as Net;
+    use cenote_session::Error as Session;
+    use cenote_shards::Error as Failure;
+    let state = work.state();
+    let is_cut_off = match error {
+        Some(Failure::Session(Session::Net(error))) => !matches!(
+            error,
+            Net::Mismatch { .. } | Net::Identity { .. } | Net::Violation { .. } | Net::Local { .. }
+        ),
+        Some(Failure::Session(Session::PeerStopped { reason, .. })) => reason.check().is_none(),
+        Some(Failure::Silent { .. } | Failure::Late { .. } | Failure::Idle { .. } | Failure::Stopped) => true,
+        _ => false,
+    };
+    is_cut_off && state.failure.is_none() && !state.is_opened
+}
+
+/// What a job has come to at this party. What it leaves in the folder that it `removes` goes when it is over.
 fn ended(
     work: &Work,
     coordinated: cenote_shards::Result<cenote_shards::Done>,
-    folder: &Path,
+    removes: Option<&Path>,
     start: Instant,
 ) -> Result<Held<Merged>> {
     let mut state = work.state();
     let report = state.report.take().map(|all| of_job(all, &*work.job, start));
-    let (merged, known) = (state.merged.take(), state.failure.take());
+    let (merged, known, is_opened) = (state.merged.take(), state.failure.take(), state.is_opened);
     drop(state);
     if merged.is_none()
         && let Some(report) = &report
@@ -232,17 +259,27 @@ fn ended(
     let (mut held, unfinished) = match (merged, coordinated) {
         // What was learnt is verified, whatever has become of the peers.
         (Some(held), coordinated) => (held, coordinated.err()),
-        // What this party knows itself says more than what it told its peers.
-        (None, Err(error)) => return Err(known.unwrap_or_else(|| failure(error))),
+        (None, Err(error)) => {
+            return Err(match known {
+                // Its worker was ended because a peer had lost the merge.
+                Some(Error::Stopped { .. }) if is_opened => Error::Service {
+                    kind: crate::Kind::Network,
+                    what: "the merge was lost when the answer may have been opened".into(),
+                },
+                // What this party knows itself says more than what it told its peers.
+                Some(known) => known,
+                None => failure(error),
+            });
+        }
         (None, Ok(_)) => {
-            remove(work, folder);
+            remove(work, removes);
             return Err(Error::Service {
                 kind: crate::Kind::Network,
                 what: "an earlier run of this party was cut off when the answer had been opened, and it is gone; run the job again, with all parties".into(),
             });
         }
     };
-    remove(work, folder);
+    remove(work, removes);
     held.report = report.unwrap_or(held.report);
     if let Some(error) = unfinished {
         let text = format!("the answer is verified, but not all parties may have theirs: {error}");
@@ -255,7 +292,8 @@ fn ended(
 }
 
 /// Removes what a job has left that is over.
-fn remove(work: &Work, folder: &Path) {
+fn remove(work: &Work, folder: Option<&Path>) {
+    let Some(folder) = folder else { return };
     work.partials.remove_all();
     // What cannot be removed is sealed, and of no use to any other job.
     let _ = std::fs::remove_dir_all(folder);
@@ -422,6 +460,7 @@ pub(crate) fn at_seat(seat: &Seat<'_>, job: Box<dyn ShardedJob>, start: Instant)
         also_agree: Arc::new(()),
         listening: Listening::Here,
         workers: None,
+        in_service: false,
         start,
     };
     Session::run("its peers were told", |session| {

@@ -11,6 +11,8 @@ fn waiting(number: u8, proposer: u8, memory: u64) -> Waiting {
         parties: 3,
         memory: vec![memory; 3],
         wanted: None,
+        in_shards: false,
+        runs: 0,
     }
 }
 
@@ -109,16 +111,16 @@ fn one_proposer_does_not_take_all_places() {
 #[test]
 fn a_called_job_begins_when_it_waits_and_fits() {
     let mut queue = queue(10, 10);
-    assert!(queue.call(job(1), None));
-    assert!(queue.next_called().is_none());
+    assert!(queue.call(job(1), Call::default()));
+    assert!(queue.next_called(|_| true).is_none());
     queue.add(waiting(1, 0, 90));
     queue.add(waiting(2, 0, 90));
-    let (first, _) = queue.next_called().expect("called");
+    let (first, _) = queue.next_called(|_| true).expect("called");
     assert_eq!(first.job, job(1));
-    assert!(queue.call(job(2), None));
-    assert!(queue.next_called().is_none());
+    assert!(queue.call(job(2), Call::default()));
+    assert!(queue.next_called(|_| true).is_none());
     queue.done(job(1));
-    assert!(queue.next_called().is_some());
+    assert!(queue.next_called(|_| true).is_some());
     queue.remove(job(2));
     queue.close();
     queue.add(waiting(3, 0, 1));
@@ -127,10 +129,10 @@ fn a_called_job_begins_when_it_waits_and_fits() {
     let mut narrow = super::tests::queue(1, 1);
     for number in [1, 2] {
         narrow.add(waiting(number, 0, 1));
-        assert!(narrow.call(job(number), None));
+        assert!(narrow.call(job(number), Call::default()));
     }
     assert!(
-        narrow.next_called().is_some() && narrow.next_called().is_none(),
+        narrow.next_called(|_| true).is_some() && narrow.next_called(|_| true).is_none(),
         "a leader cannot begin more than fit"
     );
 
@@ -138,9 +140,9 @@ fn a_called_job_begins_when_it_waits_and_fits() {
     for number in 0..EARLY as u32 {
         let mut name = [0; 16];
         name[..4].copy_from_slice(&number.to_le_bytes());
-        assert!(full.call(JobId(name), None));
+        assert!(full.call(JobId(name), Call::default()));
     }
-    assert!(!full.call(job(255), None));
+    assert!(!full.call(job(255), Call::default()));
 }
 
 #[test]
@@ -337,4 +339,37 @@ fn each_job_has_its_own_patience() {
     queue.add(of_two(5, 1, 1));
     assert!(queue.next_led(start + PATIENCE, &away).is_none());
     assert_eq!(queue.passed.keys().collect::<Vec<_>>(), [&job(3)]);
+}
+
+#[test]
+fn a_job_in_shards_is_begun_again_while_its_last_run_ends() {
+    let mut queue = queue(10, 10);
+    let in_shards = Waiting {
+        in_shards: true,
+        ..waiting(1, 0, 1)
+    };
+    let call = |again| Call { shelf: None, again };
+    for one in [in_shards.clone(), waiting(2, 0, 1)] {
+        queue.add(one);
+    }
+    assert!(queue.call(job(1), call(0)) && queue.call(job(2), call(0)));
+    assert!(queue.next_called(|waiting| !waiting.in_shards).is_some());
+    assert!(
+        queue.next_called(|waiting| !waiting.in_shards).is_none(),
+        "its parties are not there"
+    );
+    let (_, running) = queue.next_called(|_| true).expect("called");
+    assert!(running.in_shards && running.again == 0);
+    // The same word again is no news; a later one stays until the run has ended. No other job runs twice.
+    for (number, again) in [(1, 0), (1, 1), (2, 1)] {
+        assert!(queue.call(job(number), call(again)));
+    }
+    for one in [in_shards, waiting(2, 0, 1)] {
+        queue.done(one.job);
+        queue.add(one);
+    }
+    let (_, running) = queue.next_called(|_| true).expect("called again");
+    assert_eq!((running.job, running.again), (job(1), 1));
+    queue.done(job(1));
+    assert!(queue.next_called(|_| true).is_none());
 }

@@ -287,6 +287,7 @@ fn an_approval_counts_for_its_proposal_and_its_sender_only() {
         let start = Message::Start {
             job: second.proposal.id,
             shelf: None,
+            again: 0,
         };
         say(&world, from, 1, &start);
     }
@@ -395,6 +396,7 @@ fn words_on_jobs_that_are_not_known_are_bounded_and_change_nothing() {
         Message::Start {
             job,
             shelf: Some(255),
+            again: u64::MAX,
         },
     ];
     for _ in 0..500 {

@@ -14,6 +14,7 @@ use super::world::{ALL, NONE, PATIENCE, World, person, until, with_data};
 use crate::failure;
 use crate::message::Message;
 use crate::peer::Greeting;
+use crate::queue::Call;
 use crate::results::JobResult;
 
 /// Whether a failure is one of what may follow from a party that is gone.
@@ -298,8 +299,8 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
             core.base.scheduler.queue().has(id) || !state.name().is_open()
         });
         let mut scheduler = core.base.scheduler.queue();
-        assert!(scheduler.call(id, None));
-        let (_, running) = scheduler.next_called()?;
+        assert!(scheduler.call(id, Call::default()));
+        let (_, running) = scheduler.next_called(|_| true)?;
         drop(scheduler);
         let topology = Protocol::default().topology();
         let connections = running.hold(Connections::in_memory(&topology, PATIENCE).remove(1));

@@ -8,7 +8,7 @@ use cenote_service::job::JobId;
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::thread::{JoinHandle, spawn};
 
-use crate::queue::{Limits, Queue, Waiting};
+use crate::queue::{Call, Limits, Waiting};
 
 #[path = "../scheduler.rs"]
 #[allow(
@@ -73,19 +73,21 @@ impl Party {
             parties: 2,
             memory: vec![1, 1],
             wanted: None,
+            in_shards: false,
+            runs: 0,
         });
         self.scheduler.start_ready();
     }
 
     /// The leader begins it.
     fn call(&self, job: u8) {
-        assert!(self.scheduler.queue().call(JobId([job; 16]), None));
+        assert!(self.scheduler.queue().call(JobId([job; 16]), Call::default()));
         self.scheduler.start_ready();
     }
 
     /// Begins what can begin, each on a thread of its own.
     fn start_jobs(self: &Arc<Self>) -> Vec<JoinHandle<()>> {
-        let next = || self.scheduler.take_next(Queue::next_called);
+        let next = || self.scheduler.take_next(|queue| queue.next_called(|_| true));
         let all = std::iter::from_fn(next);
         all.map(|(waiting, _, guard)| {
             let party = Arc::clone(self);

@@ -245,6 +245,11 @@ fn an_approval_that_is_refused_leaves_the_values_of_one_that_may_have_taken_effe
     core.decisions
         .take_part(id, wrong, person())
         .expect_err("no source for its input");
-    let given = core.base.data.posted.take(id, Some(digest)).expect("there");
+    let given = core
+        .base
+        .data
+        .posted
+        .take(id, Some(digest), false)
+        .expect("there");
     assert_eq!(given["x"].as_str(), "1");
 }

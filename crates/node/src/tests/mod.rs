@@ -4,6 +4,7 @@ mod alarms;
 mod attacks;
 mod cheats;
 mod faults;
+mod going_on;
 mod interleavings;
 mod kept;
 mod life;

@@ -28,7 +28,7 @@ pub(super) fn text(parties: u8, to: &str) -> String {
     )
 }
 
-fn submission(job: String, key: &str) -> Submission {
+pub(super) fn submission(job: String, key: &str) -> Submission {
     Submission {
         job,
         files: BTreeMap::new(),

@@ -18,7 +18,7 @@ pub(crate) const VERIFYING: u16 = 0x325;
 
 /// What a cheating party has done, a session each.
 #[derive(Clone, Default)]
-pub(crate) struct Tries(Arc<Mutex<Vec<Adversary>>>);
+pub(crate) struct Tries(pub(super) Arc<Mutex<Vec<Adversary>>>);
 
 impl Tries {
     pub(crate) fn count(&self) -> usize {

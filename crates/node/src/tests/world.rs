@@ -1,10 +1,11 @@
 //! Services of one process, each with a folder, joined by memory.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use cenote::Link;
+use cenote::{Identity, Link};
 use cenote_service::audit::Actor;
 use cenote_service::job::{Binding, FailKind, JobId, Remote, Source, State, StateName};
 use cenote_service::live::{Approval, Live, Submission};
@@ -30,6 +31,7 @@ pub(crate) struct World {
     pub(crate) hub: Hub,
     pub(crate) nodes: Vec<Option<Node>>,
     folders: Vec<TempDir>,
+    identities: Vec<Arc<Identity>>,
     change: Box<dyn Fn(&mut Settings) + Sync>,
 }
 
@@ -54,6 +56,9 @@ impl World {
         let mut world = World {
             hub: Hub::default(),
             nodes: (0..parties).map(|_| None).collect(),
+            identities: (folders.iter())
+                .map(|_| Arc::new(Identity::generate().expect("random")))
+                .collect(),
             folders,
             change: Box::new(change),
         };
@@ -69,7 +74,7 @@ impl World {
             names: (0..self.nodes.len())
                 .map(|party| format!("party-{party}"))
                 .collect(),
-            fingerprint: String::new(),
+            identity: Arc::clone(&self.identities[usize::from(me)]),
             folder: folder.join("service"),
             database: Address::Embedded,
             data: folder.join("data"),
@@ -92,7 +97,7 @@ impl World {
         settings
     }
 
-    pub(crate) fn path(&self, party: u8) -> &std::path::Path {
+    pub(crate) fn path(&self, party: u8) -> &Path {
         self.folders[usize::from(party)].path()
     }
 
@@ -120,6 +125,25 @@ impl World {
         node.core.base.scheduler.stop();
         drop(node);
         self.wait_gone(party, &core);
+    }
+
+    /// The same, and nothing that happens at its end is on record, or removes what shards have left.
+    pub(crate) fn kill_at_once(&mut self, party: u8) {
+        let (folder, copy) = (
+            self.path(party).join("service"),
+            tempfile::tempdir().expect("a folder"),
+        );
+        copy_files(&folder, copy.path());
+        let (shards, kept) = (folder.join("shards"), copy.path().join("shards"));
+        copy_all(&shards, &kept);
+        self.kill(party);
+        for entry in std::fs::read_dir(&folder).expect("there").flatten() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+        copy_files(copy.path(), &folder);
+        if std::fs::read_dir(&shards).map_or(0, Iterator::count) == 0 {
+            copy_all(&kept, &shards);
+        }
     }
 
     /// Ends a service in order.
@@ -343,6 +367,27 @@ impl World {
     pub(crate) fn verify(&self) {
         for node in self.nodes.iter().flatten() {
             node.database().verify_audit().expect("a whole log");
+        }
+    }
+}
+
+/// Copies the files of a folder, and no folder in it.
+fn copy_files(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("there").flatten() {
+        // What has gone since is not there.
+        if entry.path().is_file() {
+            let _ = std::fs::copy(entry.path(), to.join(entry.file_name()));
+        }
+    }
+}
+
+/// The same with all folders in it.
+pub(crate) fn copy_all(from: &Path, to: &Path) {
+    let _ = std::fs::create_dir_all(to);
+    copy_files(from, to);
+    for entry in std::fs::read_dir(from).expect("there").flatten() {
+        if entry.path().is_dir() {
+            copy_all(&entry.path(), &to.join(entry.file_name()));
         }
     }
 }

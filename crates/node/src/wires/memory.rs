@@ -22,6 +22,9 @@ pub type Meddler = Arc<dyn Fn(u8, u8, Vec<u8>) -> Vec<Vec<u8>> + Send + Sync>;
 /// What a test does to the connections of a party of a session.
 pub type Spoiler = Arc<dyn Fn(&str, u8, Connections) -> Connections + Send + Sync>;
 
+/// How often who waits for others looks whether it still does.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// Joins services of one process.
 #[derive(Clone, Default)]
 pub struct Hub(Arc<Shared>);
@@ -184,7 +187,7 @@ impl Hub {
         party: u8,
         topology: &Topology,
         session: &str,
-        timeout: Duration,
+        (timeout, patience): (Duration, &Patience),
     ) -> cenote::Result<Connections> {
         let until = Instant::now() + timeout;
         let mut state = self.state();
@@ -221,14 +224,14 @@ impl Hub {
                 (None, _) | (_, false) => return Err(gone(party)),
                 (Some(Some(missing)), true) => {
                     let left = until.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
+                    if left.is_zero() || patience.is_over() {
                         state.sessions.remove(session);
                         return Err(gone(missing));
                     }
                     state = self
                         .0
                         .met
-                        .wait_timeout(state, left)
+                        .wait_timeout(state, left.min(LOOK))
                         .unwrap_or_else(PoisonError::into_inner)
                         .0;
                 }
@@ -312,9 +315,9 @@ impl Wires for Wire {
         topology: &Topology,
         session: &str,
         timeout: Duration,
-        _: &Patience,
+        patience: &Patience,
     ) -> cenote::Result<Connections> {
-        self.hub.join(self.party, topology, session, timeout)
+        self.hub.join(self.party, topology, session, (timeout, patience))
     }
 
     fn stop(&self) {

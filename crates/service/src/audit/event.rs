@@ -86,6 +86,13 @@ pub enum Event {
         /// The job.
         job: JobId,
     },
+    /// The run of a job in shards was cut off; the job waits, and goes on with a line that it runs.
+    Interrupted {
+        /// The job.
+        job: JobId,
+        /// What has cut it off.
+        reason: String,
+    },
     /// The job runs, and this party's data is used.
     Running {
         /// The job.

@@ -163,6 +163,14 @@ impl Jobs {
         })
     }
 
+    /// The job was cut off here before its answer may have been opened, for this reason: it waits to go on. Only a job in shards does.
+    ///
+    /// # Errors
+    /// Those of [`Job::step`].
+    pub fn interrupt(&self, id: JobId, reason: String, now: Timestamp) -> Result<Job> {
+        self.apply(id, Step::Here(Local::Interrupt { reason }), Actor::Service, now)
+    }
+
     /// The job failed here.
     ///
     /// # Errors
@@ -179,11 +187,16 @@ impl Jobs {
         self.apply(id, Step::Here(Local::Cancel), by, now)
     }
 
-    /// To be called when the service comes up: what was running has failed. Gives those jobs, and the ones that go on, oldest first.
+    /// To be called when the service comes up: what was running has failed, or is interrupted if it `goes_on`. Gives the jobs that have
+    /// failed, and those that are unfinished, oldest first.
     ///
     /// # Errors
     /// Where the database cannot be read or written.
-    pub fn restart(&self, now: Timestamp) -> Result<(Vec<Job>, Vec<Job>)> {
+    pub fn restart(
+        &self,
+        goes_on: impl Fn(&Job) -> bool + Send + 'static,
+        now: Timestamp,
+    ) -> Result<(Vec<Job>, Vec<Job>)> {
         let me = self.settings.me;
         self.database.write(move |transaction| {
             let rows = transaction.rows(
@@ -192,18 +205,19 @@ impl Jobs {
             )?;
             let (mut failed, mut open) = (Vec::new(), Vec::new());
             for job in rows.iter().filter_map(readable) {
-                if job.state.name() == StateName::Running {
-                    failed.push(take(
-                        transaction,
-                        &job,
-                        me,
-                        &Step::Here(Local::Restart),
-                        &Actor::Service,
-                        now,
-                    )?);
-                } else {
+                if job.state != State::Running {
                     open.push(job);
+                    continue;
                 }
+                let goes_on = goes_on(&job);
+                let step = Step::Here(match goes_on {
+                    true => Local::Interrupt {
+                        reason: "the service was restarted".into(),
+                    },
+                    false => Local::Restart,
+                });
+                let job = take(transaction, &job, me, &step, &Actor::Service, now)?;
+                if goes_on { &mut open } else { &mut failed }.push(job);
             }
             Ok((failed, open))
         })

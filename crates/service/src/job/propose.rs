@@ -57,6 +57,7 @@ fn propose(
         binding: Vec::new(),
         created_at: now,
         changed_at: now,
+        runs: 0,
         proposal,
     };
     row::insert(transaction, &job, body, &by)?;

@@ -17,7 +17,7 @@ enum Ending {
 
 macro_rules! columns {
     () => {
-        "number, proposal, digest, state, decisions, binding, ending, created_at, changed_at"
+        "number, proposal, digest, state, decisions, binding, ending, created_at, changed_at, ran"
     };
 }
 pub(super) use columns;
@@ -48,6 +48,7 @@ pub(super) fn read(row: &Row) -> Result<Job> {
             (Some(StateName::Cancelled), Some(Ending::Cancelled { by })) => State::Cancelled { by },
             _ => return Err(wrong("state")),
         },
+        runs: row.count(9)?,
         decisions: serde_json::from_str(row.text(4)?).map_err(|_| wrong("list of decisions"))?,
         binding: serde_json::from_str(row.text(5)?).map_err(|_| wrong("binding"))?,
         created_at: Timestamp::from_column(row.integer(7)?),
@@ -119,7 +120,7 @@ pub(super) fn update(transaction: &mut Transaction<'_>, job: &Job) -> Result<()>
     }
     transaction.run(
         match job.state.name() {
-            StateName::Running => update!("ran = 1, "),
+            StateName::Running => update!("ran = ran + 1, "),
             _ => update!(""),
         },
         &[

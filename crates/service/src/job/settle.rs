@@ -1,6 +1,6 @@
 //! What is on record against peers: looked at, added to, and settled.
 
-use super::{Jobs, Tried, Unsettled, tries};
+use super::{JobId, Jobs, Tried, Unsettled, tries};
 use crate::audit::{Actor, Event};
 use crate::database::{Flush, Value};
 use crate::{Error, Result, Timestamp};
@@ -30,6 +30,15 @@ impl Jobs {
     pub fn drop_run(&self, run: i64) -> Result<()> {
         self.database
             .write_soon(move |transaction| tries::drop_run(transaction, run))
+    }
+
+    /// A job's run has broken off, and its peers may have tried something in it, however the job ends.
+    ///
+    /// # Errors
+    /// Where the database cannot be written.
+    pub fn break_off(&self, job: JobId) -> Result<()> {
+        self.database
+            .write_soon(move |transaction| tries::break_off(transaction, job))
     }
 
     /// Holds against a peer what is to be noted of a session of so many parties in the audit log; the others that took part in it have no blame. Without a peer

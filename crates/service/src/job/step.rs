@@ -36,10 +36,15 @@ pub enum Local {
     },
     /// The job fits and waits for its turn.
     Queue,
-    /// It begins; before this no data of this party is read.
+    /// It begins, or goes on; before this no data of this party is read.
     Start {
         /// The files of data that are there for it, by the data's name.
         found: BTreeMap<String, FileMark>,
+    },
+    /// Its run was cut off before its answer may have been opened: it waits to go on. Only a job in shards does.
+    Interrupt {
+        /// What has cut it off.
+        reason: String,
     },
     /// It is done.
     Finish,
@@ -91,6 +96,7 @@ impl fmt::Display for Step {
             Step::Here(Local::Decline { .. }) => ("declining", None),
             Step::Here(Local::Queue) => ("queueing", None),
             Step::Here(Local::Start { .. }) => ("starting", None),
+            Step::Here(Local::Interrupt { .. }) => ("interruption", None),
             Step::Here(Local::Finish) => ("finishing", None),
             Step::Here(Local::Fail { .. }) => ("failing", None),
             Step::Here(Local::Cancel) => ("cancelling", None),
@@ -119,6 +125,8 @@ pub struct Job {
     pub digest: Digest,
     /// Where it stands.
     pub state: State,
+    /// How often it has begun here.
+    pub runs: u64,
     /// Each party's decision, by party.
     pub decisions: Vec<Option<Decision>>,
     /// Which of its data this party gives to its inputs, once it has approved.
@@ -130,6 +138,11 @@ pub struct Job {
 }
 
 impl Job {
+    /// Whether its run was interrupted, and it waits to go on.
+    pub fn is_interrupted(&self) -> bool {
+        self.state == State::Queued && self.runs > 0
+    }
+
     /// The job after `step`, at the party `me`.
     ///
     /// # Errors
@@ -186,6 +199,7 @@ impl Job {
             ) => self.decide(by, Verdict::Decline, reason, now)?,
             (Step::Here(Local::Queue), State::Approved) => State::Queued,
             (Step::Here(Local::Start { .. }), State::Queued) => State::Running,
+            (Step::Here(Local::Interrupt { .. }), State::Running) => State::Queued,
             (Step::Here(Local::Finish), State::Running) => State::Done,
             (Step::Here(Local::Fail { kind, reason }), _) => failed(*kind, reason.clone()),
             (Step::Peer(_, Remote::Fail { kind, reason }), _) => failed(
@@ -209,11 +223,12 @@ impl Job {
         })
     }
 
-    /// Notes what this party's approval binds, and the files that are there when the job starts.
+    /// Notes what this party's approval binds, and when the job starts, that it does and which files are there.
     fn bind(&mut self, step: &Step) {
         match step {
             Step::Here(Local::Approve { binding, .. }) => self.binding.clone_from(binding),
             Step::Here(Local::Start { found }) => {
+                self.runs += 1;
                 for bound in &mut self.binding {
                     bound.file = bound.file.or_else(|| match &bound.source {
                         Source::Data(name) => found.get(name).copied(),
@@ -246,7 +261,7 @@ impl Job {
 }
 
 /// A reason as it is kept and shown: of bounded length, on one line, in the direction of its letters.
-fn bounded(reason: &str) -> String {
+pub(super) fn bounded(reason: &str) -> String {
     let mut text = String::new();
     for character in reason.chars() {
         let character = if steers(character) { ' ' } else { character };

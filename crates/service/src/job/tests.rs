@@ -20,6 +20,7 @@ suite![
     a_key_is_used_for_one_job,
     a_proposal_that_is_none_is_refused,
     what_was_running_has_failed_after_a_restart,
+    a_job_that_is_interrupted_goes_on,
     a_job_ends_by_its_deadline,
     a_refused_step_changes_nothing,
     the_file_that_is_used_is_on_record,
@@ -194,7 +195,7 @@ fn what_was_running_has_failed_after_a_restart(mut world: World) {
     drop(before);
     world.reopen();
     let jobs = jobs(&world);
-    let (failed, open) = jobs.restart(at(50)).expect("restarted");
+    let (failed, open) = jobs.restart(|_| false, at(50)).expect("restarted");
     let ids = |jobs: &[Job]| jobs.iter().map(|job| job.proposal.id).collect::<Vec<JobId>>();
     assert_eq!(ids(&failed), [third]);
     assert_eq!(ids(&open), [first, second]);
@@ -215,7 +216,44 @@ fn what_was_running_has_failed_after_a_restart(mut world: World) {
     // It has failed for good.
     let error = jobs.start(third, at(51)).expect_err("failed");
     assert!(matches!(error, Error::NoTransition { .. }), "{error}");
-    assert_eq!(ids(&jobs.restart(at(52)).expect("restarted").0), [second]);
+    assert_eq!(
+        ids(&jobs.restart(|_| false, at(52)).expect("restarted").0),
+        [second]
+    );
+}
+
+fn a_job_that_is_interrupted_goes_on(mut world: World) {
+    let before = jobs(&world);
+    let id = run(&before, 1);
+    let cut_off = before.interrupt(id, "a cable\nwas cut".into(), at(6));
+    assert!(cut_off.expect("interrupted").is_interrupted());
+    assert!(before.interrupt(id, "again".into(), at(6)).is_err(), "it waits");
+    let restarted = |jobs: &Jobs| jobs.restart(|_| true, at(7)).expect("restarted");
+    assert_eq!(restarted(&before).1[0].runs, 1);
+    before.start(id, at(8)).expect("goes on");
+    drop(before);
+    world.reopen();
+    let jobs = jobs(&world);
+    let (failed, open) = restarted(&jobs);
+    assert!(failed.is_empty() && open[0].is_interrupted());
+    jobs.start(id, at(9)).expect("goes on");
+    let done = jobs.finish(id, Gains::default(), at(10)).expect("done");
+    assert_eq!((done.runs, jobs.get(id).expect("there")), (3, done));
+    // Its data was disclosed once.
+    let program = Digest::of(b"program");
+    assert_eq!(jobs.disclosures(program, "sales".into()).expect("read"), 1);
+    let way = [
+        "queued",
+        "running",
+        "interrupted",
+        "running",
+        "interrupted",
+        "running",
+        "done",
+    ];
+    assert_eq!(events(&world)[4..], way);
+    assert!(world.log().contains("\"reason\":\"a cable was cut\""));
+    world.database().verify_audit().expect("whole");
 }
 
 fn a_job_ends_by_its_deadline(world: World) {
@@ -337,7 +375,7 @@ fn a_changed_row_is_no_job(world: World) {
     // It stands in no other's way.
     let other = propose(&jobs, 2);
     let names = |jobs: Vec<Job>| jobs.iter().map(|job| job.proposal.id).collect::<Vec<JobId>>();
-    let (failed, open) = jobs.restart(at(1)).expect("up again");
+    let (failed, open) = jobs.restart(|_| false, at(1)).expect("up again");
     assert_eq!((failed.len(), names(open)), (0, vec![other]));
     let page = |state, before| {
         let request = PageRequest {

@@ -257,10 +257,11 @@ fn is_grave(connection: &mut Connection, peer: i64, parties: u8) -> Result<bool>
 }
 
 /// Refuses to begin a job if too much is on record, unless a peer has proposed it and a person here has approved it: rules and programs that submit jobs
-/// would go on for ever.
+/// would go on for ever. One that goes on has so many attempts in all, however often it is interrupted, so only what is grave is in its way.
 pub(super) fn check(transaction: &mut Transaction<'_>, job: &Job, me: u8, most: u64) -> Result<()> {
     let all = against(transaction.connection(), job.proposal.parties)?;
-    let Some(unsettled) = all.into_iter().find(|unsettled| unsettled.is_too_much(most)) else {
+    let is_too_much = |known: &Unsettled| known.grave || (job.runs == 0 && known.is_too_much(most));
+    let Some(unsettled) = all.into_iter().find(is_too_much) else {
         return Ok(());
     };
     let rule = transaction.one(

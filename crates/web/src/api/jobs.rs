@@ -15,10 +15,10 @@ use cenote_api::Problem;
 use cenote_api::view::{
     Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Submit,
 };
-use cenote_service::Job;
 use cenote_service::job::{Digest, JobId, PageRequest, StateName};
 use cenote_service::live::Submission;
 use cenote_service::token::{Principal, Scope};
+use cenote_service::{Job, seen};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -88,8 +88,15 @@ pub(super) async fn list(
         before: which.before,
         limit: which.limit.unwrap_or(PAGE),
     };
-    let page = site.ask(move |site| site.house.jobs.list(request)).await?;
-    Ok(Json(page.into()))
+    let page = site.ask(move |site| {
+        let page = site.house.jobs.list(request)?;
+        let peers = site.house.live.peers();
+        Ok(JobPage {
+            jobs: page.jobs.into_iter().map(|job| seen(job, &peers)).collect(),
+            next: page.next,
+        })
+    });
+    Ok(Json(page.await?))
 }
 
 /// Submits a job. The same body under the same `Idempotency-Key` gives the same job.
@@ -172,7 +179,7 @@ pub(super) async fn show(State(site): Shared, _: Reader, Named(id): Named) -> An
         // Of an old job this may be gone.
         let explained = site.house.live.explain(id).ok().map(Explained::from);
         Ok(JobDetail {
-            job: job.into(),
+            job: seen(job, &site.house.live.peers()),
             explained,
         })
     });

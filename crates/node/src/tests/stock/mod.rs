@@ -249,6 +249,19 @@ fn jobs_side_by_side_use_nothing_twice() {
     }
 }
 
+/// The leader's word to a party names another shelf.
+fn name_shelves(world: &World, name: impl Fn(u8, Option<u8>) -> Option<u8> + Send + Sync + 'static) {
+    world.hub.meddle(Some(Arc::new(move |_, to, message| {
+        match Message::parse(&message) {
+            Ok(Message::Start { job, shelf, again }) => {
+                let shelf = name(to, shelf);
+                vec![Message::Start { job, shelf, again }.to_bytes()]
+            }
+            _ => vec![message],
+        }
+    })));
+}
+
 #[test]
 fn what_the_parties_do_not_have_is_made_in_the_session() {
     let world = world(3, SHARE);
@@ -265,20 +278,7 @@ fn what_the_parties_do_not_have_is_made_in_the_session() {
     assert_eq!(left(&world, 0).0, left(&world, 2).0);
 
     // The leader's word names a shelf that is not there.
-    world
-        .hub
-        .meddle(Some(Arc::new(|_, _, message| match Message::parse(&message) {
-            Ok(Message::Start { job, shelf: Some(_) }) => {
-                vec![
-                    Message::Start {
-                        job,
-                        shelf: Some(200),
-                    }
-                    .to_bytes(),
-                ]
-            }
-            _ => vec![message],
-        })));
+    name_shelves(&world, |_, shelf| shelf.map(|_| 200));
     run(&world, 0, "no such shelf");
     assert!(world.node(0).alarms().is_empty());
 }
@@ -337,12 +337,7 @@ fn a_leader_that_names_different_shelves_gets_nothing() {
     wait_full(&world);
     make_no_more(&world);
     let before = left(&world, 0);
-    world
-        .hub
-        .meddle(Some(Arc::new(|_, to, message| match Message::parse(&message) {
-            Ok(Message::Start { job, .. }) if to == 1 => vec![Message::Start { job, shelf: None }.to_bytes()],
-            _ => vec![message],
-        })));
+    name_shelves(&world, |to, shelf| shelf.filter(|_| to != 1));
     let id = world.submit(0, "split").proposal.id;
     world.wait(id, "failed", |state| matches!(state, State::Failed(_)));
     wait_free(&world);

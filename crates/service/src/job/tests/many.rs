@@ -54,7 +54,7 @@ fn a_hundred_thousand_finished_jobs_cost_nothing(mut world: World) {
         opening.statements < 40 && opening.rows < 40 && opening.steps < 20_000,
         "{opening:?}"
     );
-    let ((_, open), restart) = cost(&world, |jobs| jobs.restart(at(10)).expect("restarted"));
+    let ((_, open), restart) = cost(&world, |jobs| jobs.restart(|_| false, at(10)).expect("restarted"));
     assert_eq!(open.len(), 10);
     assert!(
         restart.statements < 20 && restart.rows == 10 && restart.steps < 2_000,

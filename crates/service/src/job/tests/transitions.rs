@@ -13,6 +13,7 @@ fn job() -> Job {
         number: 1,
         digest: proposal.digest(),
         state: State::Proposed,
+        runs: 0,
         decisions: vec![None; 3],
         binding: Vec::new(),
         created_at: at(0),
@@ -34,6 +35,7 @@ fn all_steps() -> Vec<Step> {
         Local::Start {
             found: Default::default(),
         },
+        Local::Interrupt { reason: reason() },
         Local::Finish,
         Local::Fail {
             kind: FailKind::Timeout,
@@ -106,6 +108,7 @@ fn expected(from: StateName, step: &Step, late: bool) -> Option<StateName> {
         (Proposed, Step::Peer(_, Remote::Decline { proposal, .. })) if *proposal == right => Some(Declined),
         (Approved, Step::Here(Local::Queue)) => Some(Queued),
         (Queued, Step::Here(Local::Start { .. })) => Some(Running),
+        (Running, Step::Here(Local::Interrupt { .. })) => Some(Queued),
         (Running, Step::Here(Local::Finish)) => Some(Done),
         (Running, Step::Here(Local::Restart)) => Some(Failed),
         (_, Step::Here(Local::Fail { .. }) | Step::Peer(_, Remote::Fail { .. })) => Some(Failed),
@@ -171,7 +174,7 @@ proptest! {
         let steps = all_steps();
         let mut job = job();
         let mut approved = [false; 3];
-        let (mut decided, mut started, mut ended) = ([false; 3], 0, 0);
+        let (mut decided, mut started, mut interrupted, mut ended) = ([false; 3], 0, 0, 0);
         for (which, hurry) in order {
             // Some orders are mostly what leads on, so that they get far.
             let step = match (hurry, job.state.name()) {
@@ -215,10 +218,12 @@ proptest! {
                         prop_assert_eq!(approved, [true; 3], "it went on without a party's own approval");
                         prop_assert_eq!(&next.binding, &binding());
                     }
-                    started += u8::from(next.state == State::Running);
+                    started += u64::from(next.state == State::Running);
                     ended += u8::from(!next.state.name().is_open());
-                    prop_assert!(started <= 1 && ended <= 1);
-                    prop_assert!(next.state != State::Done || started == 1);
+                    interrupted += u64::from(matches!(step, Step::Here(Local::Interrupt { .. })));
+                    prop_assert!(started <= 1 + interrupted && ended <= 1);
+                    prop_assert_eq!(next.runs, started);
+                    prop_assert!(next.state != State::Done || started == 1 + interrupted);
                     prop_assert_eq!(&next.proposal, &before.proposal);
                     job = next;
                 }

@@ -7,6 +7,7 @@ use crate::policy::{Size, Verdict};
 suite![
     a_session_is_on_record_until_it_has_ended_in_agreement,
     what_broke_off_together_counts_once,
+    an_interrupted_job_goes_on_until_a_check_has_failed,
     a_rule_asks_after_a_few_and_after_a_grave_one,
     only_what_a_person_has_approved_of_a_peers_begins_after_a_few,
     a_service_that_stops_in_order_holds_it_against_nobody,
@@ -78,7 +79,7 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     drop(jobs);
     world.reopen();
     let jobs = self::jobs(&world);
-    jobs.restart(at(10)).expect("up again");
+    jobs.restart(|_| false, at(10)).expect("up again");
     assert_eq!(times(&jobs), [(1, 4), (2, 4)]);
     // This party may have its outputs all the same.
     let id = run(&jobs, 6);
@@ -101,6 +102,23 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     assert!(!jobs.settle(of_one, person(), at(13)).expect("nothing to do"));
     assert_eq!(events(&world).last().map(String::as_str), Some("settled"));
     world.database().verify_audit().expect("whole");
+}
+
+/// Each interruption is on record. There are no more than the job has attempts, so they do not keep it from going on.
+fn an_interrupted_job_goes_on_until_a_check_has_failed(world: World) {
+    let jobs = jobs(&world);
+    let id = run(&jobs, 1);
+    for times_so_far in 1..=5 {
+        jobs.interrupt(id, "cut off".into(), at(6)).expect("interrupted");
+        assert_eq!(times(&jobs), [(1, times_so_far), (2, times_so_far)]);
+        jobs.start(id, at(7)).expect("goes on");
+    }
+    jobs.interrupt(id, "cut off".into(), at(8)).expect("interrupted");
+    catch(&jobs, Tried::Job(named(9)), Some(2));
+    let error = jobs.start(id, at(9)).expect_err("party 2 was caught");
+    assert!(matches!(error, Error::Unsettled(_)), "{error}");
+    settle_all(&jobs);
+    jobs.start(id, at(9)).expect("goes on");
 }
 
 fn what_broke_off_together_counts_once(world: World) {

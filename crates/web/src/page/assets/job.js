@@ -41,6 +41,7 @@ function ending(house, found) {
     declined: [`${by} does not take part: `, reason],
     failed: [`It failed (${found.failure}), says ${by}: `, reason],
     cancelled: [`${by} took it back.`],
+    queued: found.reason && [reason],
   }[found.state];
   return words && el("p", { class: "note" }, words);
 }
