@@ -3,7 +3,8 @@
 //! One set-up of base OTs ([`DeltaSender::new`], [`DeltaReceiver::new`]) gives any number of correlated strings under one
 //! difference `Δ` ([`DeltaSender::correlated`]), which are a garbler's input labels, and of random OTs
 //! ([`DeltaSender::random`]), which seed commitments. Another set-up gives any number of authenticated bits ([`bits`]), one of both
-//! sides at once ([`mutual`]), of which a generator makes far more ([`pcg`]), and base OTs alone give one side some of the other's seeds ([`watch`]). In come a channel and randomness; out go strings.
+//! sides at once ([`mutual`]), of which a generator makes far more ([`pcg`]), and base OTs alone give one side some of the other's seeds ([`watch`]).
+//! Beside these stands a test of equality from public-key cryptography ([`pake`]). In come a channel and randomness; out go strings.
 //! Nothing is returned before the check of what it depends on.
 //!
 //! **Extension.** Ishai, Kilian, Nissim and Petrank (CRYPTO 2003): the Δ-sender chose one of two keys k_c0, k_c1 in each of
@@ -39,6 +40,7 @@ mod columns;
 mod extension;
 mod extractor;
 pub mod mutual;
+pub mod pake;
 pub mod pcg;
 mod random;
 mod receiver;
