@@ -209,7 +209,7 @@ impl AuthenticatedEngine {
     pub fn soundness(&self) -> Soundness {
         let nothing = || Use::of(0.0, 0.0, self.symbols, self.generator);
         let used = self.used().unwrap_or_else(nothing);
-        Soundness::of(&self.sizes.pool, &used)
+        Soundness::of(&self.sizes.pool, self.sizes.leaky_bits, &used)
     }
 
     /// What this session has done, and those before it over the same pool.

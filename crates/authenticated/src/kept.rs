@@ -1,7 +1,7 @@
 //! Pools on disk: what of this protocol's is kept ([`cenote_pool::kept`]).
 //!
-//! Both parties check: each notes, before it opens its digest of a lot, that an equality test has begun. Who has spoilt leaky ANDs sees by the other
-//! party's digest whether it will be caught.
+//! Both parties check: each notes, before it confirms the sums of a lot, that an equality test has begun. Who has spoilt leaky ANDs sees by the other
+//! party's confirmation whether it will be caught.
 //!
 //! A record tells nobody which leaky AND it is: what the parties have of it is different. So their numbers are drawn from a pool of their
 //! own, by the same coins. Copies are made when a session ends: to write one takes longer than to make the pool anew.
@@ -51,7 +51,7 @@ pub(crate) fn begin(
 
 /// What people should know of a pool.
 pub(crate) fn facts(stored: &Stored) -> Facts {
-    let mut facts = Identity::facts(&stored.item, &["leaky ANDs"]);
+    let mut facts = Identity::facts(&stored.item, &["leaky ANDs", "leaky bits"]);
     if !facts.is_empty() {
         facts.push(("circuits", kept::prepared(stored).into()));
     }
@@ -83,12 +83,13 @@ impl Keep for Keeping<'_> {
     }
 
     fn numbers(sizes: &Sizes) -> Vec<u32> {
-        vec![sizes.pool.pool_size as u32]
+        vec![sizes.pool.pool_size as u32, sizes.leaky_bits]
     }
 
     fn sizes(&self, numbers: &[u32]) -> Option<Sizes> {
-        let [pool] = *numbers else { return None };
-        Sizes::search(self.security, pool).ok()
+        let [pool, leaky_bits] = *numbers else { return None };
+        let found = Sizes::search(self.security, pool).ok()?;
+        (found.leaky_bits == leaky_bits).then_some(found)
     }
 
     fn terms(sizes: &Sizes) -> Terms {

@@ -25,13 +25,15 @@ use crate::{AuthenticatedEngine, Config, Cot, MAX_POOL, MAX_SECURITY, Sizes, che
 /// Settings of the two-party protocol of authenticated garbling, the same at both parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authenticated {
-    /// What a cheater gets through by leaky ANDs, and what it gets through by OTs, has at most the probability 2 to the minus this, for all that is
-    /// ever computed over the pool; from 1 to [`MAX_SECURITY`], and less the more gates there are beyond some ten thousand.
+    /// What a cheater gets through by leaky ANDs that are known, and what it gets through by OTs, has at most the probability 2 to the minus this, for
+    /// all that is ever computed over the pool; what it gets through by guessing the sums of leaky ANDs a 64th of that. From 1 to [`MAX_SECURITY`], and
+    /// less the more gates there are beyond some ten thousand.
     pub security: u32,
     /// Leaky ANDs in the pool, up to [`MAX_POOL`]; without it, as many as make the job cheapest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<u32>,
-    /// Leaky ANDs made at once, from 64 to 2^22: more of them where messages take long. Without it, as many as stay in a core's own cache.
+    /// Leaky ANDs made at once, from 64 to 2^22: more of them where messages take long. Each lot is tested once, which takes about 0.1 ms. Without it,
+    /// as many as stay in a core's own cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lot: Option<u32>,
     /// Symbols of Δ, from 16 to 128: the fewer, the fewer bytes and the more work.
@@ -69,9 +71,6 @@ pub struct Material {
 /// The largest pool that is chosen where none is stated: 100 MB at each party.
 const LARGEST_CHOSEN: u32 = 1 << 20;
 
-/// Bytes of a leaky AND, both ways, besides its three authenticated bits: a block and a bit each way.
-const BYTES_OF_LEAKY: f64 = 2.0 * (16.0 + 1.0 / 8.0);
-
 /// Bytes of setting a session up, about.
 const BYTES_OF_SETUP: u64 = 40_000;
 
@@ -100,6 +99,11 @@ impl Authenticated {
             None => bits as f64 * f64::from(softspoken.sent_bits()) / 8.0,
             Some(sizes) => sizes.bytes(bits, &softspoken),
         }
+    }
+
+    /// The bytes of so many leaky ANDs, both ways, besides their three authenticated bits: a short block and a bit each way.
+    fn bytes_of_leaky(sizes: &Sizes, count: f64) -> f64 {
+        count * 2.0 * f64::from(sizes.leaky_bits + 1) / 8.0
     }
 
     /// What an engine is started with.
@@ -188,7 +192,8 @@ impl Protocol for Authenticated {
         let leaky = prepared.lots() as f64 * f64::from(prepared.lot);
         let ands = prepared.ands as f64;
         // Both ways: authenticated bits and blocks of leaky ANDs; what is opened, the table, and the check of a gate.
-        let made = self.bytes_of_bits(&prepared.generator, prepared.bits) + leaky * BYTES_OF_LEAKY;
+        let blocks = Self::bytes_of_leaky(&prepared.sizes, leaky);
+        let made = self.bytes_of_bits(&prepared.generator, prepared.bits) + blocks;
         let garbled = ands * (2.0 * (bucket + 1.0) / 8.0 + 32.0 + 3.0 / 8.0);
         let values = demand.input_bits() as f64 * 17.0 + demand.output_bits() as f64 / 4.0;
         BYTES_OF_SETUP.saturating_add((made + garbled + values) as u64)
@@ -262,7 +267,7 @@ impl Protocol for Authenticated {
         let prepared = self.prepared(of_job.saturating_mul(runs), 0, false)?;
         let size = prepared.sizes.pool.pool_size;
         let bits = self.bytes_of_bits(&prepared.generator, size.saturating_mul(3));
-        let made = bits + size as f64 * BYTES_OF_LEAKY;
+        let made = bits + Self::bytes_of_leaky(&prepared.sizes, size as f64);
         let mut traffic_bytes = BYTES_OF_SETUP.saturating_add(made as u64);
         let mut terms = self.terms(&prepared);
         if !circuits.is_empty() {

@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use cenote_net::PartyId;
 use cenote_ot::mutual;
-use cenote_params::Remembered;
 use cenote_params::authenticated::{Soundness, Use};
 use cenote_params::lpn::Lpn;
 use cenote_params::pool::{self, TripleParameters};
+use cenote_params::{Remembered, short};
 use cenote_pool::kept::Spent;
 use cenote_primitives::Entropy;
 use cenote_session::{Error, Result, Terms};
@@ -71,7 +71,7 @@ impl FromStr for Cot {
 pub struct Config {
     /// The session's name, bound into every hash.
     pub session: String,
-    /// Leaky ANDs made at once.
+    /// Leaky ANDs made at once. Whether they are right is tested once for all of them, which takes each party about 0.1 ms.
     pub lot: u32,
     /// Gates garbled at once: there is one message each way for so many.
     pub segment: u32,
@@ -117,7 +117,7 @@ impl Config {
             }) => format!("{}: {blocks} blocks of 2^{block}, secret of 2^{secret}", Cot::Pcg),
         };
         vec![
-            ("authenticated".into(), "version 1".into()),
+            ("authenticated".into(), "version 2".into()),
             ("lot".into(), self.lot.to_string()),
             ("segment".into(), self.segment.to_string()),
             ("symbols".into(), self.symbols.to_string()),
@@ -156,6 +156,8 @@ pub struct Sizes {
     pub security: u32,
     /// The pool of leaky ANDs, and how many of them make a triple.
     pub pool: TripleParameters,
+    /// Bits of a leaky AND's block and sum ([`short::bits`]).
+    pub leaky_bits: u32,
 }
 
 impl Sizes {
@@ -181,10 +183,16 @@ impl Sizes {
                 "a pool of {pool} leaky ANDs takes {bucket} for a triple, more than {MAX_BUCKET}: it is too small"
             ));
         }
-        Ok(Self {
+        Ok(Self::with(security, found))
+    }
+
+    /// With such a pool.
+    fn with(security: u32, pool: TripleParameters) -> Self {
+        Self {
             security,
-            pool: found,
-        })
+            pool,
+            leaky_bits: short::bits(security),
+        }
     }
 
     /// The pool for which a session with so many AND gates makes the fewest leaky ANDs, of at most `largest`.
@@ -197,7 +205,7 @@ impl Sizes {
         let found = (2..=MAX_BUCKET.min(security + 1))
             .filter_map(|bucket| FOUND.get([security, bucket], || smallest(security, bucket)))
             .filter(|found| found.pool_size <= largest.into());
-        let found = found.map(|pool| Self { security, pool });
+        let found = found.map(|pool| Self::with(security, pool));
         found.min_by_key(|sizes| sizes.made(ands)).ok_or_else(|| {
             format!("no pool of up to {largest} leaky ANDs reaches a security of {security} bits")
         })
@@ -255,6 +263,7 @@ impl Sizes {
             ("security".into(), self.security.to_string()),
             ("pool".into(), pool_size.to_string()),
             ("bucket".into(), bucket.to_string()),
+            ("leaky ANDs".into(), format!("{} bits", self.leaky_bits)),
         ]
     }
 

@@ -288,6 +288,11 @@ impl Keys {
         blake3::Hasher::new_keyed(key.finalize().as_bytes())
     }
 
+    /// Bits of a leaky AND's block and sum.
+    pub(crate) fn leaky_bits(&self) -> u32 {
+        self.sizes.leaky_bits
+    }
+
     /// What is added to this party's key of a bit of the other's when the bit is negated. To the MAC of a negated bit 1 is added.
     pub(crate) fn negation(&self) -> Block {
         *self.delta ^ ONE

@@ -14,14 +14,14 @@ steps! {
 steps! {
     /// Every step of filling the pool, but for those of the OTs.
     FILL;
-    /// Blocks of leaky ANDs, both ways.
+    /// Short blocks of leaky ANDs, both ways.
     LEAKY = 0x520, "send leaky ANDs";
     /// Bits that make the products of leaky ANDs right, both ways.
     PRODUCTS = 0x521, "correct leaky ANDs";
-    /// Commitments to the digests of all leaky ANDs of a lot, both ways.
-    COMMIT_EQUALITY = 0x522, "commit to leaky ANDs";
-    /// These, opened, both ways.
-    OPEN_EQUALITY = 0x523, "compare leaky ANDs";
+    /// Shares of the PAKE whose password is a digest of all leaky ANDs of a lot, both ways.
+    AGREE_EQUALITY = 0x522, "agree on leaky ANDs";
+    /// Tags that say that they are the same, both ways.
+    CONFIRM_EQUALITY = 0x523, "compare leaky ANDs";
     /// The coin that decides what is drawn, both ways.
     COIN = 0x524, "toss the coin of the pool";
 }

@@ -147,7 +147,7 @@ fn key(context: &Context<'_>, shares: [&[u8; BYTES]; 2], agreed: &[u8; BYTES]) -
     let mut hasher = Sha512::new();
     hasher.update(b"CPaceMac");
     hasher.update(context.run);
-    hasher.update(&*of_session);
+    hasher.update(of_session.as_slice());
     let key: Zeroizing<[u8; 64]> = Zeroizing::new(hasher.finalize().into());
     Zeroizing::new(*key.first_chunk().expect("it is longer"))
 }

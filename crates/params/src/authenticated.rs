@@ -6,7 +6,7 @@ use crate::computational::{Computational, garbling_hash, random_oracle, streams}
 use crate::cot::{LOST, UNKNOWN, seeds};
 use crate::lpn::{self, Lpn};
 use crate::pool::TripleParameters;
-use crate::{LogProb, computational};
+use crate::{LogProb, computational, short};
 
 /// The bounds of a session, for its whole life.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,6 +14,10 @@ pub struct Soundness {
     /// A triple all of whose leaky ANDs leak comes about, against an adversary that replaces those that were drawn.
     #[serde(rename = "triples_log2")]
     pub triples: LogProb,
+    /// The lowest bits of a difference are guessed, on which leaky ANDs are compared: once for each difference, however much is made under it
+    /// ([`short`]).
+    #[serde(rename = "windows_log2")]
+    pub windows: LogProb,
     /// Δ is guessed: by forging a MAC, or a label.
     #[serde(rename = "differences_log2")]
     pub differences: LogProb,
@@ -29,22 +33,27 @@ pub struct Soundness {
 /// the hash 0, each with probability `2^13 / 2^128` (`cenote_ot::mutual`). It is below `2^-91`.
 const COLUMNS: f64 = -88.0;
 
+/// The most bits of leaky ANDs that are asked for.
+const MOST_LEAKY_BITS: u32 = 96;
+
 impl Soundness {
-    /// The bounds with these parameters, in a session that has done this.
+    /// The bounds with these parameters and leaky ANDs of so many bits, in a session that has done this.
     #[must_use]
-    pub fn of(pool: &TripleParameters, use_: &Use) -> Self {
+    pub fn of(pool: &TripleParameters, leaky_bits: u32, use_: &Use) -> Self {
         Self {
             triples: pool.adaptive_error.max(pool.error),
+            windows: short::windows(leaky_bits),
             differences: Self::differences(),
             columns: Self::columns(use_),
             points: Self::points(use_),
         }
     }
 
-    /// The highest security that can be asked for in a session that does this: what is not the pool's to decide.
+    /// The highest security that can be asked for in a session that does this: what is not for the pool and the bits of leaky ANDs to decide.
     #[must_use]
     pub fn largest(use_: &Use) -> u32 {
-        let rest = Self::differences() + Self::columns(use_) + Self::points(use_);
+        let longest = short::windows(MOST_LEAKY_BITS);
+        let rest = longest + Self::differences() + Self::columns(use_) + Self::points(use_);
         (-rest.log2()).floor().max(0.0) as u32
     }
 
@@ -65,9 +74,15 @@ impl Soundness {
     /// The sum of all.
     #[must_use]
     pub fn total(&self) -> LogProb {
-        [self.triples, self.differences, self.columns, self.points]
-            .into_iter()
-            .sum()
+        [
+            self.triples,
+            self.windows,
+            self.differences,
+            self.columns,
+            self.points,
+        ]
+        .into_iter()
+        .sum()
     }
 }
 
@@ -143,7 +158,7 @@ pub fn primitives(use_: &Use) -> Computational {
     let mut primitives = vec![
         hash,
         streams("authenticated bits", trees, use_.rows / 128.0),
-        computational::base_ots(),
+        computational::base_ots_and_tests(),
         random_oracle(),
     ];
     primitives.extend(use_.generator.map(|sizes| sizes.primitive()));
@@ -161,7 +176,7 @@ mod tests {
         let pool = triples(40, 1 << 20).unwrap();
         let use_ = |symbols, generator| Use::of(1e9, 3e9, symbols, generator);
         for generator in [None, Some(lpn::LARGE)] {
-            let soundness = Soundness::of(&pool, &use_(32, generator));
+            let soundness = Soundness::of(&pool, short::bits(40), &use_(32, generator));
             assert!(soundness.total().meets(39), "{soundness:?}");
             assert!(soundness.total() > soundness.triples);
             assert!(soundness.points.meets(52), "{soundness:?}");
@@ -193,11 +208,31 @@ mod tests {
             for (bits, largest) in [1e6, 1e9, 1e12].into_iter().zip(largest) {
                 let use_ = of_bits(bits, generator);
                 assert_eq!(Soundness::largest(&use_), largest);
-                let mut perfect = Soundness::of(&triples(128, 1 << 20).unwrap(), &use_);
+                let mut perfect = Soundness::of(&triples(128, 1 << 20).unwrap(), MOST_LEAKY_BITS, &use_);
                 perfect.triples = LogProb::ZERO;
                 assert!(perfect.total().meets(largest) && !perfect.total().meets(largest + 1));
             }
         }
+    }
+
+    /// The same however much is done, and it takes the bound past that of the triples by less than a fortieth of a bit.
+    #[test]
+    fn windows_are_counted_once_for_each_difference() {
+        let pool = triples(40, 1 << 20).unwrap();
+        let alone = Use::of(1e6, 3e6, 24, None);
+        let later = alone.after([1e7, 1e7, 0.0], 1.0, 3);
+        let of = |bits, use_: &Use| Soundness::of(&pool, bits, use_);
+        let bits = short::bits(40);
+        assert_eq!(of(bits, &alone).windows, of(bits, &later).windows);
+        assert_eq!(of(bits, &alone).windows.log2(), -46.0);
+        assert!(of(bits, &later).total() > of(96, &later).total());
+        for security in 1..=87 {
+            let windows = short::windows(short::bits(security));
+            let with = windows + LogProb::from_log2(-f64::from(security));
+            assert!(windows.meets(security + 6) && with.meets_log2(1.0 / 40.0 - f64::from(security)));
+        }
+        let longest = Soundness::largest(&Use::of(1.0, 1.0, 32, None));
+        assert_eq!(short::bits(longest), MOST_LEAKY_BITS);
     }
 
     /// What earlier sessions did adds up, whatever made their bits.
@@ -209,7 +244,7 @@ mod tests {
         let twice = alone.after([1e7, 1e7, 0.0], 1.0, 3);
         assert_eq!((twice.rows, twice.generator), (2e7, None));
         assert!(twice.leaky > 2.0 * alone.leaky && twice.gates > 2.0 * alone.gates);
-        let of = |use_: Use| Soundness::of(&pool, &use_);
+        let of = |use_: Use| Soundness::of(&pool, short::bits(40), &use_);
         let doubled = of(twice).columns.log2() - of(alone).columns.log2();
         assert!((doubled - 1.0).abs() < 1e-9);
         let streams = |use_: &Use| primitives(use_).primitives[1].bits;

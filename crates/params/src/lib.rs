@@ -35,6 +35,7 @@ pub mod pool;
 mod refusal;
 mod remembered;
 pub mod shards;
+pub mod short;
 pub mod three;
 
 pub use log_prob::LogProb;

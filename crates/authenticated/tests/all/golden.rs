@@ -20,8 +20,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         24,
         None,
         [
-            "85bbbe96c8e753ffe6916080ba4ed966",
-            "6e1fa9628a5357fb2291bdd373abbf59",
+            "937356a58d2574e1d776e71458507937",
+            "c7c340abc6a51c489e09f8f88ba6f4ab",
         ],
     ),
     (
@@ -29,8 +29,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         16,
         None,
         [
-            "d93c86aa7138afd91f5926cefdcb2e74",
-            "b9a215c22dabcc6165ae462f0ce8d751",
+            "7e8ebd7b8bdfaf30f634892a7c4fa183",
+            "fc2598d5cb4f30b7eea1993286aba3e6",
         ],
     ),
     (
@@ -38,8 +38,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         32,
         Some(lpn::SMALL),
         [
-            "8a9a9065a66a0769d24a4ca803288eb2",
-            "736d594a00d6bc29555ff66072d66ccb",
+            "9291d334c9c9d159a371bcca2fa25f84",
+            "642f3dfe72b3bce099c2fe0c64f756c1",
         ],
     ),
 ];

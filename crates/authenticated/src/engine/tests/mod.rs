@@ -6,6 +6,8 @@ mod leaky;
 mod messages;
 mod pool;
 mod replay;
+mod short;
+mod window;
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -42,11 +44,15 @@ const EVALUATOR: PartyId = PartyId(1);
 /// Leaky ANDs of a pool.
 const POOL: u32 = 64;
 
-/// Parameters of a toy: three leaky ANDs for a triple.
-fn toy() -> Sizes {
+/// How short leaky ANDs can be, in bits.
+const LENGTHS: [u32; 3] = [48, 72, 96];
+
+/// Parameters of a toy: three leaky ANDs for a triple, of so many bits.
+fn toy(leaky_bits: u32) -> Sizes {
     let sizes = Sizes {
         security: 1,
         pool: cenote_params::pool::check_triples(1, POOL.into(), 3).unwrap(),
+        leaky_bits,
     };
     assert_eq!(sizes.bucket(), 3);
     sizes
@@ -79,6 +85,8 @@ struct Session {
     timeout: Duration,
     generator: Option<Lpn>,
     over_bases: bool,
+    /// Bits of each party's leaky ANDs.
+    leaky_bits: [u32; 2],
 }
 
 /// What sessions rest on that are run hundreds of times: making it takes far longer than all else that they do.
@@ -96,8 +104,13 @@ fn bases() -> &'static [Base; 2] {
 }
 
 /// A session over [`bases`].
-fn begin(me: PartyId, mut channel: Box<dyn Channel>, mut config: Config) -> Result<AuthenticatedEngine> {
-    let (sizes, role) = (toy(), Role::of(me, GARBLER));
+fn begin(
+    me: PartyId,
+    mut channel: Box<dyn Channel>,
+    mut config: Config,
+    sizes: Sizes,
+) -> Result<AuthenticatedEngine> {
+    let role = Role::of(me, GARBLER);
     let base = bases()[me.index()].encode();
     let begun = Begun {
         sizes: sizes.clone(),
@@ -131,12 +144,19 @@ impl Session {
             timeout: Duration::from_secs(20),
             generator: None,
             over_bases: false,
+            leaky_bits: [LENGTHS[0]; 2],
         }
     }
 
     /// The same without a set-up of its own.
     fn over_bases(mut self) -> Self {
         self.over_bases = true;
+        self
+    }
+
+    /// The same with leaky ANDs of so many bits.
+    fn of_bits(mut self, leaky_bits: u32) -> Self {
+        self.leaky_bits = [leaky_bits; 2];
         self
     }
 
@@ -160,18 +180,19 @@ impl Session {
         let for_garbler: Box<dyn Channel> = Box::new(garbler.wrap(label(), Box::new(for_garbler)));
         let for_evaluator: Box<dyn Channel> = Box::new(evaluator.wrap(label(), Box::new(for_evaluator)));
         let (program, seed, generator) = (&program, self.seed, self.generator);
-        let over_bases = self.over_bases;
+        let (over_bases, leaky_bits) = (self.over_bases, self.leaky_bits);
         std::thread::scope(|scope| {
             let party = |me: PartyId, channel: Box<dyn Channel>| {
                 scope.spawn(move || {
                     let mut config = config(2 * seed + u64::from(me.0));
                     config.generator = generator;
+                    let sizes = toy(leaky_bits[me.index()]);
                     let mut engine = match over_bases {
                         true => {
                             config.session = format!("test {seed}");
-                            begin(me, channel, config)?
+                            begin(me, channel, config, sizes)?
                         }
-                        false => AuthenticatedEngine::start(me, channel, config, toy())?,
+                        false => AuthenticatedEngine::start(me, channel, config, sizes)?,
                     };
                     program(&mut engine)
                 })
@@ -248,28 +269,30 @@ fn expected(lanes: usize) -> BitMatrix {
 #[test]
 fn honest_parties_agree_and_pay_what_is_declared() {
     let lanes = 1000;
-    let costs = Session::honest(1).run(|engine| {
-        assert_eq!(program(lanes)(engine)?, expected(lanes));
-        Ok((engine.costs(), engine.error_bound(), engine.computational_bits()))
-    });
-    let [garbler, evaluator] = costs.map(|costs| costs.unwrap());
-    for (costs, error, work) in [&garbler, &evaluator] {
-        assert_eq!(costs.and_gates, 1000);
-        assert!(
-            costs
-                .phases
-                .iter()
-                .map(|(name, _)| *name)
-                .eq(["setup", "online", "pool"])
-        );
-        assert!(*error < 0.0 && error.is_finite() && *work > 115.0);
+    for leaky_bits in LENGTHS {
+        let costs = Session::honest(1).of_bits(leaky_bits).run(|engine| {
+            assert_eq!(program(lanes)(engine)?, expected(lanes));
+            Ok((engine.costs(), engine.error_bound(), engine.computational_bits()))
+        });
+        let [garbler, evaluator] = costs.map(|costs| costs.unwrap());
+        for (costs, error, work) in [&garbler, &evaluator] {
+            assert_eq!(costs.and_gates, 1000);
+            assert!(
+                costs
+                    .phases
+                    .iter()
+                    .map(|(name, _)| *name)
+                    .eq(["setup", "online", "pool"])
+            );
+            assert!(*error < 0.0 && error.is_finite() && *work > 115.0);
+        }
+        // Of a lot each way: 576 bits, and as many masks as gates can be drawn, but for the first one's pool; short blocks, and a bit.
+        let sent = garbler.0.traffic.payload_sent;
+        assert_eq!(sent, evaluator.0.traffic.payload_received);
+        let lots = (64 + 3000u64).div_ceil(192);
+        let at_least = lots * (576 * 31 / 8 + 24 * u64::from(leaky_bits + 1) + 64) + 1000 * (16 + 16 + 32);
+        assert!((at_least..at_least * 2).contains(&sent), "{sent} {at_least}");
     }
-    // Of a lot each way: 576 bits, and as many masks as gates can be drawn, but for the first one's pool; a block, and a bit.
-    let sent = garbler.0.traffic.payload_sent;
-    assert_eq!(sent, evaluator.0.traffic.payload_received);
-    let lots = (64 + 3000u64).div_ceil(192);
-    let at_least = lots * (576 * 31 / 8 + 192 * 16) + 1000 * (16 + 16 + 32);
-    assert!((at_least..at_least * 2).contains(&sent), "{sent} {at_least}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn coins_come_after_the_comparison_and_before_what_is_drawn() {
         match *step {
             steps::LEAKY if order[at - 1] != steps::LEAKY => {
                 let coin = next(at, steps::COIN).unwrap();
-                for before in [steps::PRODUCTS, steps::COMMIT_EQUALITY, steps::OPEN_EQUALITY] {
+                for before in [steps::PRODUCTS, steps::AGREE_EQUALITY, steps::CONFIRM_EQUALITY] {
                     assert!(next(at, before).unwrap() < coin, "{}", before.name);
                 }
                 assert!(next(at, steps::OPEN_TRIPLES).is_none_or(|opened| opened > coin));

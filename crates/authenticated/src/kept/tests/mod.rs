@@ -1,5 +1,6 @@
 //! Sessions over pools on disk: ended, cut off anywhere, with cheaters, and with what was sent in other sessions.
 
+mod confirmations;
 mod ready;
 mod setup;
 
@@ -15,7 +16,7 @@ use cenote_testkit::kept::{Cut, LANES, ands, cut_off_anywhere, items, store, use
 use cenote_testkit::{Adversary, Gate, Message};
 
 use super::*;
-use crate::checks::{BIT_OPENING, COIN, EQUALITY, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY};
+use crate::checks::{BIT_OPENING, COIN, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY};
 use crate::{AuthenticatedEngine, MAX_SECURITY, steps};
 
 const LOT: u32 = 256;
@@ -25,6 +26,7 @@ fn sizes() -> Sizes {
     let sizes = Sizes {
         security: 1,
         pool: cenote_params::pool::check_triples(1, 700, 2).unwrap(),
+        leaky_bits: 48,
     };
     assert_eq!(sizes.terms(), Sizes::search(1, 700).unwrap().terms());
     sizes
@@ -142,6 +144,7 @@ fn a_pool_outlasts_its_sessions() {
             ("role", "evaluator".into()),
             ("security", 1.into()),
             ("leaky ANDs", 700.into()),
+            ("leaky bits", 48.into()),
             ("circuits", 0.into())
         ]
     );
@@ -288,8 +291,8 @@ fn nothing_is_used_twice_wherever_sessions_are_cut_off() {
 fn a_check_that_is_cut_off_ends_the_pool() {
     // Who leaves is party 0.
     for (garbler, step, lies) in [
-        (0, steps::OPEN_EQUALITY, true),
-        (1, steps::OPEN_EQUALITY, true),
+        (0, steps::CONFIRM_EQUALITY, true),
+        (1, steps::CONFIRM_EQUALITY, true),
         // The garbler knows the coin before it opens its share.
         (0, steps::COIN, true),
         // Any share of the evaluator's will do.
@@ -394,8 +397,8 @@ fn what_another_session_has_sent_is_not_taken_again() {
         (0, cenote_ot::steps::ANSWER, OT_CONSISTENCY),
         (0, steps::LEAKY, LEAKY_AND),
         (1, steps::LEAKY, LEAKY_AND),
-        (0, steps::COMMIT_EQUALITY, EQUALITY),
-        (1, steps::OPEN_EQUALITY, EQUALITY),
+        (0, steps::AGREE_EQUALITY, LEAKY_AND),
+        (1, steps::CONFIRM_EQUALITY, LEAKY_AND),
         (0, steps::START, COIN),
         (0, steps::COIN, COIN),
         (0, steps::OPEN_TRIPLES, BIT_OPENING),
