@@ -72,6 +72,28 @@ mod tests {
         }
     }
 
+    /// What `docs/parameters.md` states.
+    #[test]
+    fn lengths_are_as_stated() {
+        let stated = include_str!("../../../docs/parameters.md");
+        let securities = [40, 48, 56, 64, 72, 80, 87];
+        let row = |what: &str, cells: [String; 7]| format!("| {what} | {} |", cells.join(" | "));
+        let all = securities.map(bits);
+        for row in [
+            row("`s` up to", securities.map(|s| s.to_string())),
+            row(
+                "`t`, the least multiple of 8, from 48 on, that is at least `s + 8`",
+                all.map(|t| t.to_string()),
+            ),
+            row(
+                "bytes of a leaky AND, both ways, besides its authenticated bits",
+                all.map(|t| (f64::from(t + 1) / 4.0).to_string()),
+            ),
+        ] {
+            assert!(stated.contains(&row), "{row}");
+        }
+    }
+
     /// What a cheater chooses for one AND: e, a, and its guess at what the honest sum has beside what is known. The last two may depend on the
     /// bits that it is told, which are uniform whatever it does.
     type Choice = [u32; 3];
