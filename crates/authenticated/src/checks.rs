@@ -9,7 +9,7 @@ cenote_session::checks! {
     ALL: OT_CONSISTENCY, BIT_OPENING, POINTS;
     /// Leaky ANDs are not what both parties computed of them (2).
     LEAKY_AND = 8, "leaky ANDs";
-    // 9 was another check's once.
+    // 9 is reserved.
     /// Another coin is opened than the one that was committed to (3).
     COIN = 10, "coin";
     /// Masked values of gates that the evaluator has no labels for (5).

@@ -7,7 +7,8 @@
 //! masked values only. A garbler that garbles something else does not know what values it does so for; whether the masked values are those of
 //! the circuit is checked by what is authenticated.
 //!
-//! **Triples.** A *leaky AND* is a triple of which a cheating party learns x, and is caught with probability 1/2 if it tries. Leaky ANDs
+//! **Triples.** A *leaky AND* is a triple of which a cheating party learns x, and is caught with probability 1/2 if it tries. Of what is sent and compared of
+//! it only the lowest bits count ([`cenote_params::short`]), and the comparison tells one bit ([`cenote_ot::pake`]). Leaky ANDs
 //! are made in lots, whatever they will be used for, and kept in a pool ([`cenote_pool`]) that is always full. For a gate of a program a few
 //! are drawn at random and combined, and one that nothing is known of is enough. So any number of circuits of any size can be run,
 //! found out as they come, in memory that does not grow; and the bound on a cheater's success is for the pool's whole life
