@@ -243,20 +243,22 @@ impl Crew for Threads {
                     work.run(&attempt, &name, &places, ready, &mut progress)
                 })
             });
-            *lock(&under) = None;
+            // Nothing else begins before what it came to is known.
             let outcome = match result {
                 Ok(()) => Outcome::Done,
                 Err(error) => Self::failed(&work, &attempt, error),
             };
+            *lock(&under) = None;
             ended(&tell, &attempt, outcome);
             tell(Event::Free);
         };
         match std::thread::Builder::new().name("shard".into()).spawn(run) {
             Ok(thread) => self.thread = Some(thread),
             Err(error) => {
-                *lock(&self.running) = None;
                 let error = Error::local("starting a thread for a shard", error);
-                ended(&self.tell, &attempt, Self::failed(&self.work, &attempt, error));
+                let outcome = Self::failed(&self.work, &attempt, error);
+                *lock(&self.running) = None;
+                ended(&self.tell, &attempt, outcome);
             }
         }
     }
