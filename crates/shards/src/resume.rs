@@ -35,7 +35,7 @@ pub(crate) fn resume(
     let begun = ledger.begun();
     let keys_digest = coin::keys_digest(keys);
     if begun.is_some_and(|begun| begun.keys != keys_digest) {
-        let what = "the keys of this party's rows are not those with which the job began; use another folder for its ledger to begin anew";
+        let what = "the keys of this party's rows are not those with which the job began; it can only begin anew, without this ledger";
         return Err(Error::BadInput(what.into()));
     }
     let name = begun.map(|begun| begun.name.0);
@@ -75,7 +75,7 @@ fn check_unfailed(ledger: &Ledger) -> Result<()> {
         return Ok(());
     };
     let what = format!(
-        "a check failed in {attempt}, which ended the job; find out why, and use another folder for the ledger to begin it anew"
+        "a check failed in {attempt}, which ended the job; find out why before it begins anew, without this ledger"
     );
     Err(Error::BadInput(what))
 }
