@@ -105,6 +105,14 @@ impl Ledger {
         self
     }
 
+    /// Whether a job was begun in the ledger at `path`.
+    ///
+    /// # Errors
+    /// If the disk cannot tell.
+    pub fn has_begun(path: &Path) -> std::io::Result<bool> {
+        path.join(JOB).try_exists()
+    }
+
     /// The job.
     pub fn job(&self) -> &Job {
         &self.job

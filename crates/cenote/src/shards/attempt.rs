@@ -77,10 +77,15 @@ impl Opened {
     pub(super) fn of(folder: &Path) -> (Self, State) {
         let state = State {
             // In another life of this party.
-            is_opened: folder.join(Self::NAME).exists(),
+            is_opened: Self::is_there(folder),
             ..State::default()
         };
         (Opened(folder.to_owned()), state)
+    }
+
+    /// Whether the folder of a job has it. It counts as there if the disk cannot tell.
+    pub(super) fn is_there(folder: &Path) -> bool {
+        !matches!(folder.join(Self::NAME).try_exists(), Ok(false))
     }
 
     fn note(&self) -> Result<()> {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use cenote_net::{Identity, OnWait, PartyId};
 use cenote_session::{AlsoAgree, Connections};
-use cenote_shards::Progress;
+use cenote_shards::{Ledger, Progress};
 
 use super::attempt::{Join, Meeting, Opened};
 use super::crew::Listening;
 use super::partial::Keep;
-use super::run::OneParty;
+use super::run::{OneParty, ledger_in};
 use super::{Counts, Merged, ShardedJob};
 use crate::query::Far;
 use crate::report::Held;
@@ -35,7 +35,12 @@ pub struct ShardsFar {
 
 /// Whether the answer of a job in shards that has left this `folder` may have been opened: it cannot go on then.
 pub fn may_be_opened(folder: &Path) -> bool {
-    Opened::of(folder).1.is_opened
+    Opened::is_there(folder)
+}
+
+/// Whether the parties of a job in shards that has left this `folder` have begun it there: they have tossed its coin.
+pub fn has_begun(folder: &Path) -> bool {
+    matches!(Ledger::has_begun(&ledger_in(folder)), Ok(true))
 }
 
 /// One run of a job in shards.

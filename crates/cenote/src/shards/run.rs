@@ -119,7 +119,7 @@ impl OneParty {
     }
 
     fn ledger(&self) -> PathBuf {
-        self.folder.join("attempts")
+        ledger_in(&self.folder)
     }
 
     /// Meets the peers of `config`, and runs the job with them.
@@ -211,6 +211,11 @@ impl OneParty {
     }
 }
 
+/// The ledger in the folder of a job.
+pub(super) fn ledger_in(folder: &Path) -> PathBuf {
+    folder.join("attempts")
+}
+
 /// Commits to what a party gives, and tells nothing to who has not its key.
 fn commitment(job: &dyn ShardedJob, identity: &Identity) -> Result<[u8; 32]> {
     let mut hash = Sha256::new_with_prefix(*identity.derived("digest of tables in shards"));
@@ -220,20 +225,32 @@ fn commitment(job: &dyn ShardedJob, identity: &Identity) -> Result<[u8; 32]> {
 
 /// Whether the coordinators of a job were cut off by this, and it can go on where it was. That they meet again shows what they can know of it.
 fn can_go_on(work: &Work, error: Option<&cenote_shards::Error>) -> bool {
-    use cenote_net::Error as Net;
-    use cenote_session::Error as Session;
     use cenote_shards::Error as Failure;
     let state = work.state();
     let is_cut_off = match error {
-        Some(Failure::Session(Session::Net(error))) => !matches!(
-            error,
-            Net::Mismatch { .. } | Net::Identity { .. } | Net::Violation { .. } | Net::Local { .. }
-        ),
-        Some(Failure::Session(Session::PeerStopped { reason, .. })) => reason.check().is_none(),
+        Some(Failure::Session(error)) => was_lost(error),
         Some(Failure::Silent { .. } | Failure::Late { .. } | Failure::Idle { .. } | Failure::Stopped) => true,
         _ => false,
     };
     is_cut_off && state.failure.is_none() && !state.is_opened
+}
+
+/// Whether this only says that a peer or a connection was lost, so that the coordinators of a job may meet again and go on.
+pub fn may_meet_again(error: &Error) -> bool {
+    matches!(error, Error::Protocol { error } if was_lost(error))
+}
+
+fn was_lost(error: &cenote_session::Error) -> bool {
+    use cenote_net::Error as Net;
+    use cenote_session::Error as Session;
+    match error {
+        Session::Net(error) => !matches!(
+            error,
+            Net::Mismatch { .. } | Net::Identity { .. } | Net::Violation { .. } | Net::Local { .. }
+        ),
+        Session::PeerStopped { reason, .. } => reason.check().is_none(),
+        _ => false,
+    }
 }
 
 /// What a job has come to at this party. What it leaves in the folder that it `removes` goes when it is over.

@@ -113,6 +113,10 @@ fn an_answer_that_may_have_been_opened_is_not_opened_in_another_life() {
     // Unless it is known that it was not.
     second.opened.take_back();
     assert_eq!(work(&folder).cannot(&merge), None);
+    // A disk that cannot tell says nothing of that kind.
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    assert!(Opened::is_there(&file));
 }
 
 #[test]
