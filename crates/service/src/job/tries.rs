@@ -256,11 +256,22 @@ fn is_grave(connection: &mut Connection, peer: i64, parties: u8) -> Result<bool>
     Ok(row.is_some())
 }
 
+/// Whether a session of a job has broken off, and is on record.
+fn has_broken_off(transaction: &mut Transaction<'_>, job: JobId) -> Result<bool> {
+    let row = transaction.one(
+        "SELECT peer FROM unsettled WHERE session = $1 AND ended IS NOT NULL AND grave = 0 LIMIT 1",
+        &[Value::from(Tried::Job(job).to_string())],
+    )?;
+    Ok(row.is_some())
+}
+
 /// Refuses to begin a job if too much is on record, unless a peer has proposed it and a person here has approved it: rules and programs that submit jobs
-/// would go on for ever. One that goes on has so many attempts in all, however often it is interrupted, so only what is grave is in its way.
+/// would go on for ever. One that goes on has so many attempts in all, so only what is grave is in its way once a session of its own has broken off. A run that
+/// was cut off before it could be tried in is no reason to let more be tried.
 pub(super) fn check(transaction: &mut Transaction<'_>, job: &Job, me: u8, most: u64) -> Result<()> {
     let all = against(transaction.connection(), job.proposal.parties)?;
-    let is_too_much = |known: &Unsettled| known.grave || (job.runs == 0 && known.is_too_much(most));
+    let goes_on = job.runs > 0 && has_broken_off(transaction, job.proposal.id)?;
+    let is_too_much = |known: &Unsettled| known.grave || (!goes_on && known.is_too_much(most));
     let Some(unsettled) = all.into_iter().find(is_too_much) else {
         return Ok(());
     };

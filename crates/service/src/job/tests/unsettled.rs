@@ -8,6 +8,7 @@ suite![
     a_session_is_on_record_until_it_has_ended_in_agreement,
     what_broke_off_together_counts_once,
     an_interrupted_job_goes_on_until_a_check_has_failed,
+    an_interrupted_job_in_which_nothing_was_tried_waits_for_a_person,
     a_rule_asks_after_a_few_and_after_a_grave_one,
     only_what_a_person_has_approved_of_a_peers_begins_after_a_few,
     a_service_that_stops_in_order_holds_it_against_nobody,
@@ -119,6 +120,28 @@ fn an_interrupted_job_goes_on_until_a_check_has_failed(world: World) {
     assert!(matches!(error, Error::Unsettled(_)), "{error}");
     settle_all(&jobs);
     jobs.start(id, at(9)).expect("goes on");
+}
+
+/// A peer that cuts a first run off before it could be tried in has gained nothing by that.
+fn an_interrupted_job_in_which_nothing_was_tried_waits_for_a_person(world: World) {
+    let (jobs, policy) = (jobs(&world), policy());
+    let (idle, tried) = (run(&jobs, 1), run(&jobs, 2));
+    for id in [idle, tried] {
+        if id == idle {
+            drop_last_run(&jobs, id);
+        }
+        jobs.interrupt(id, "cut off".into(), at(6)).expect("interrupted");
+    }
+    (3..=5).for_each(|number| fail(&jobs, run(&jobs, number)));
+    let start = |id| {
+        let asked = jobs.begin_start(id, BTreeMap::new(), &policy, at(7));
+        asked.and_then(Pending::wait)
+    };
+    let error = start(idle).expect_err("a person has to look into it");
+    assert!(matches!(error, Error::Unsettled(_)), "{error}");
+    start(tried).expect("it has its attempts");
+    settle_all(&jobs);
+    start(idle).expect("it is settled");
 }
 
 fn what_broke_off_together_counts_once(world: World) {
