@@ -5,9 +5,9 @@ use cenote_api::view::{Explained, FileView, Input, JobView, Keep, LinkState, Pee
 use crate::job::{self, Job, Source, State};
 use crate::live;
 
-/// A job as callers see it while its peers stand so: of one that was interrupted, with whom it waits for.
+/// A job as callers see it while its peers stand so: of one that was interrupted, with why, and with whom this party waits for.
 pub fn seen(job: Job, peers: &[Peer]) -> JobView {
-    let waits = job.is_interrupted().then(|| {
+    let waits = job.interrupted.as_ref().map(|why| {
         let missing = peers
             .iter()
             .filter(|peer| peer.party < job.proposal.parties && peer.link != LinkState::Up);
@@ -15,9 +15,11 @@ pub fn seen(job: Job, peers: &[Peer]) -> JobView {
             .map(|peer| format!("party {} ({})", peer.party, peer.name))
             .collect();
         match missing.is_empty() {
-            true => "it was interrupted, and goes on when it is its turn".into(),
+            true => format!(
+                "it was interrupted ({why}), and goes on after a pause, when all parties are connected to each other"
+            ),
             false => format!(
-                "it was interrupted, and goes on when all parties are connected; missing: {}",
+                "it was interrupted ({why}), and goes on when all parties are connected; missing: {}",
                 missing.join(", ")
             ),
         }

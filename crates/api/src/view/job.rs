@@ -22,7 +22,7 @@ pub struct JobView {
     pub ended_by: Option<u8>,
     /// Of what failed: the kind of failure.
     pub failure: Option<String>,
-    /// Of what was declined or failed: why, which may be a peer's words. Of a job in shards that was interrupted and is queued again: whom it waits for.
+    /// Of what was declined or failed: why, which may be a peer's words. Of a job in shards that was interrupted and is queued again: what cut it off, and whom it waits for.
     pub reason: Option<String>,
     /// The digest of the proposal, which approvals must name.
     pub proposal: String,

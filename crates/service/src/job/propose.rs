@@ -58,6 +58,7 @@ fn propose(
         created_at: now,
         changed_at: now,
         runs: 0,
+        interrupted: None,
         proposal,
     };
     row::insert(transaction, &job, body, &by)?;

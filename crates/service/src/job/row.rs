@@ -7,12 +7,13 @@ use crate::audit::Actor;
 use crate::database::{Connection, Row, Transaction, Value};
 use crate::{Error, Result, Timestamp};
 
-/// What an ended job says beyond its state's name.
+/// What a job that ended or was interrupted says beyond its state's name.
 #[derive(Serialize, Deserialize)]
 enum Ending {
     Declined { by: u8, reason: String },
     Failed(Failure),
     Cancelled { by: u8 },
+    Interrupted { reason: String },
 }
 
 macro_rules! columns {
@@ -29,6 +30,10 @@ pub(super) fn read(row: &Row) -> Result<Job> {
         Some(text) => serde_json::from_str(text).map_err(|_| wrong("ending"))?,
         None => None,
     };
+    let interrupted = match &ending {
+        Some(Ending::Interrupted { reason }) => Some(reason.clone()),
+        _ => None,
+    };
     let name = row.text(3)?;
     let state = StateName::ALL.into_iter().find(|state| state.as_str() == name);
     Ok(Job {
@@ -38,7 +43,7 @@ pub(super) fn read(row: &Row) -> Result<Job> {
         state: match (state, ending) {
             (Some(StateName::Proposed), None) => State::Proposed,
             (Some(StateName::Approved), None) => State::Approved,
-            (Some(StateName::Queued), None) => State::Queued,
+            (Some(StateName::Queued), None | Some(Ending::Interrupted { .. })) => State::Queued,
             (Some(StateName::Running), None) => State::Running,
             (Some(StateName::Done), None) => State::Done,
             (Some(StateName::Declined), Some(Ending::Declined { by, reason })) => {
@@ -49,6 +54,7 @@ pub(super) fn read(row: &Row) -> Result<Job> {
             _ => return Err(wrong("state")),
         },
         runs: row.count(9)?,
+        interrupted,
         decisions: serde_json::from_str(row.text(4)?).map_err(|_| wrong("list of decisions"))?,
         binding: serde_json::from_str(row.text(5)?).map_err(|_| wrong("binding"))?,
         created_at: Timestamp::from_column(row.integer(7)?),
@@ -107,7 +113,10 @@ pub(super) fn update(transaction: &mut Transaction<'_>, job: &Job) -> Result<()>
         }),
         State::Failed(failure) => Some(Ending::Failed(failure.clone())),
         State::Cancelled { by } => Some(Ending::Cancelled { by: *by }),
-        State::Proposed | State::Approved | State::Queued | State::Running | State::Done => None,
+        State::Proposed | State::Approved | State::Queued | State::Running | State::Done => {
+            let interrupted = job.interrupted.clone();
+            interrupted.map(|reason| Ending::Interrupted { reason })
+        }
     };
     macro_rules! update {
         ($also:literal) => {

@@ -127,6 +127,8 @@ pub struct Job {
     pub state: State,
     /// How often it has begun here.
     pub runs: u64,
+    /// What cut its last run off, while it waits to go on.
+    pub interrupted: Option<String>,
     /// Each party's decision, by party.
     pub decisions: Vec<Option<Decision>>,
     /// Which of its data this party gives to its inputs, once it has approved.
@@ -140,7 +142,7 @@ pub struct Job {
 impl Job {
     /// Whether its run was interrupted, and it waits to go on.
     pub fn is_interrupted(&self) -> bool {
-        self.state == State::Queued && self.runs > 0
+        self.interrupted.is_some()
     }
 
     /// The job after `step`, at the party `me`.
@@ -173,6 +175,10 @@ impl Job {
         let mut next = self.clone();
         next.changed_at = now;
         next.state = next.state_after(by, step, now).ok_or_else(refused)?;
+        next.interrupted = match step {
+            Step::Here(Local::Interrupt { reason }) => Some(bounded(reason)),
+            _ => None,
+        };
         next.bind(step);
         Ok(next)
     }

@@ -1,6 +1,6 @@
 //! A step of a job in the database: the row, the counts that it changes, and its line in the audit log.
 
-use super::step::{Local, Remote, Step, bounded};
+use super::step::{Local, Remote, Step};
 use super::{Decision, Job, State, StateName, Verdict, approve, row, tries};
 use crate::audit::{Actor, Event};
 use crate::database::Transaction;
@@ -69,9 +69,9 @@ fn tell(
         }
     };
     let event = match (step, &next.state) {
-        (Step::Here(Local::Interrupt { reason }), _) => Event::Interrupted {
+        (Step::Here(Local::Interrupt { .. }), _) => Event::Interrupted {
             job,
-            reason: bounded(reason),
+            reason: next.interrupted.clone().unwrap_or_default(),
         },
         (Step::Here(Local::Approve { .. }) | Step::Peer(_, Remote::Approve { .. }), _) => {
             decided(Verdict::Approve)

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::audit::{Actor, Event};
 use crate::testing::{World, at, named, proposal, suite};
-use crate::{Error, Pending, Policy};
+use crate::{Error, Pending, Policy, seen};
 
 suite![
     a_job_goes_its_way,
@@ -226,7 +226,11 @@ fn a_job_that_is_interrupted_goes_on(mut world: World) {
     let before = jobs(&world);
     let id = run(&before, 1);
     let cut_off = before.interrupt(id, "a cable\nwas cut".into(), at(6));
-    assert!(cut_off.expect("interrupted").is_interrupted());
+    let cut_off = cut_off.expect("interrupted");
+    assert_eq!(cut_off.interrupted.as_deref(), Some("a cable was cut"));
+    assert_eq!(before.get(id).expect("there"), cut_off);
+    let reason = seen(cut_off, &[]).reason.expect("it waits");
+    assert!(reason.contains("a cable was cut"), "{reason}");
     assert!(before.interrupt(id, "again".into(), at(6)).is_err(), "it waits");
     let restarted = |jobs: &Jobs| jobs.restart(|_| true, at(7)).expect("restarted");
     assert_eq!(restarted(&before).1[0].runs, 1);

@@ -14,6 +14,7 @@ fn job() -> Job {
         digest: proposal.digest(),
         state: State::Proposed,
         runs: 0,
+        interrupted: None,
         decisions: vec![None; 3],
         binding: Vec::new(),
         created_at: at(0),
