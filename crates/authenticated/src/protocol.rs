@@ -8,6 +8,7 @@ use cenote_circuit::Plan;
 use cenote_net::PartyId;
 use cenote_params::cot::SoftSpoken;
 use cenote_params::lpn::Lpn;
+use cenote_params::short;
 use cenote_pool::kept::{Identity, MOST_PREPARED};
 use cenote_protocol::{Amount, Facts, Made, MaterialSource, Order, Protocol, Setting, two};
 use cenote_session::{Check, Connections, Demand, Engine, Error, Result, Terms, Topology};
@@ -286,9 +287,15 @@ impl Protocol for Authenticated {
         })
     }
 
-    /// A pool serves any number.
+    /// A pool serves any number, unless its leaky ANDs have other bits.
     fn serves(&self, _: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
-        Identity::serves(stored, Self::NAME, self.security, PartyId(self.garbler))
+        let (of, bits) = ((self.security, PartyId(self.garbler)), short::bits(self.security));
+        Identity::serves(
+            stored,
+            Self::NAME,
+            of,
+            |numbers| matches!(numbers, [_, own] if *own == bits),
+        )
     }
 
     /// Fills the pool that both parties keep, or a new one.

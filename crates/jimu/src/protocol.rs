@@ -251,7 +251,8 @@ impl Protocol for Jimu {
 
     /// A pool serves any number.
     fn serves(&self, _: &Prepared, _: &Demand<'_>, stored: &Stored) -> Option<u64> {
-        Identity::serves(stored, Self::NAME, self.security, PartyId(self.garbler))
+        let of = (self.security, PartyId(self.garbler));
+        Identity::serves(stored, Self::NAME, of, |numbers| numbers.len() == 2)
     }
 
     /// Fills the pool that both parties keep, or a new one.

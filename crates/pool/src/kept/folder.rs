@@ -94,7 +94,12 @@ impl<Sizes> Found<Sizes> {
                     sizes,
                     journal,
                 }),
-                _ => found.gone.push(living),
+                sizes => {
+                    if sizes.is_none() {
+                        tracing::info!(pool = %item.id, "a pool of other parameters is given up, with the circuits that were garbled over it");
+                    }
+                    found.gone.push(living);
+                }
             }
         }
         Ok(found)

@@ -40,11 +40,16 @@ impl Identity {
         }
     }
 
-    /// How many sessions of a protocol with this security and garbler can use an item: any number, or none.
-    pub fn serves(stored: &Stored, protocol: &str, security: u32, garbler: PartyId) -> Option<u64> {
+    /// How many sessions of a protocol with this security and garbler, and with numbers that are `known`, can use an item: any number, or none.
+    pub fn serves(
+        stored: &Stored,
+        protocol: &str,
+        (security, garbler): (u32, PartyId),
+        known: impl Fn(&[u32]) -> bool,
+    ) -> Option<u64> {
         let ours = stored.living && stored.item.protocol == protocol;
         let identity = Self::of(&stored.item).filter(|_| ours)?;
-        identity.is_for(security, garbler).then_some(u64::MAX)
+        (identity.is_for(security, garbler) && known(&identity.numbers)).then_some(u64::MAX)
     }
 
     /// What people should know of an item: nothing unless it is a pool that can be used, whose numbers have these names.

@@ -24,9 +24,10 @@ fn clean() -> f64 {
     bound
 }
 
-/// Runs a session that party 0 ends where it would send the first message of a step, after something was done.
+/// Runs a session that party 0 ends where it would send the first message of a step, after something was done. If that confirms, party 1 has confirmed before.
 fn cut_at(folder: &Path, step: Step, before: impl Fn() + Send + 'static) {
-    let cut = Cut::never();
+    let heard = Gate::new();
+    let cut = Cut::never_but_opens(heard.clone(), steps::CONFIRM_EQUALITY);
     let ending = {
         let cut = cut.clone();
         Adversary::with(move |_, _, message: Message| {
@@ -34,6 +35,9 @@ fn cut_at(folder: &Path, step: Step, before: impl Fn() + Send + 'static) {
                 return vec![message];
             }
             before();
+            if step == steps::CONFIRM_EQUALITY {
+                heard.wait();
+            }
             cut.now();
             vec![]
         })
