@@ -62,7 +62,9 @@ fn begin(core: &Weak<Core>) {
         if core.base.scheduler.is_stopping() {
             return;
         }
-        if core.base.scheduler.wait_for_start(TICK)
+        let is_wanted = core.base.scheduler.wait_for_start(TICK);
+        let has_paused = core.base.scheduler.queue().end_pauses(Instant::now());
+        if (is_wanted || has_paused)
             && catch_unwind(AssertUnwindSafe(|| core.runs.start_jobs(&core))).is_err()
         {
             tracing::error!("the beginning of a job failed; the log says where");

@@ -221,12 +221,12 @@ impl Sessions {
         connections: Connections,
         running: &Arc<RunningJob>,
     ) -> Result<JobResult, Fault> {
-        // They may have changed since it was approved. A job that goes on was counted when it first ran, perhaps a day ago.
+        // They may have changed since it was approved. A job that its parties have begun together was counted before that, perhaps a day ago.
         self.data
             .check_tables(compiled, &job.binding)
-            .and_then(|()| match job.runs {
-                ..=1 => self.data.count_answer(job.proposal.id, compiled),
-                _ => Ok(()),
+            .and_then(|()| match self.shards.has_begun(job.proposal.id) {
+                true => Ok(()),
+                false => self.data.count_answer(job.proposal.id, compiled),
             })
             .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))?;
         let posted = self.data.posted_for(job, compiled)?;

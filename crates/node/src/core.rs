@@ -48,17 +48,19 @@ impl Core {
 
     /// What a restart means for the jobs of the record. Gives those that go on.
     pub(crate) fn resume(&self) -> Result<Vec<Job>, Error> {
-        let (programs, shards) = (Arc::clone(&self.base.programs), Arc::clone(&self.base.shards));
-        let goes_on = move |job: &Job| {
-            let program = programs.of_job(job);
-            program.is_ok_and(|program| program.is_in_shards()) && !shards.may_be_opened(job.proposal.id)
-        };
+        let shards = Arc::clone(&self.base.shards);
+        let goes_on = move |job: &Job| shards.can_go_on(job.proposal.id);
         let (failed, open) = self.base.jobs.restart(goes_on, Timestamp::now())?;
         failed.iter().for_each(|job| self.transitions.changed(job));
         open.iter().for_each(|job| self.base.open.remember(job));
         let waits = |id| open.iter().any(|job| job.proposal.id == id);
         self.base.data.posted.keep(waits);
-        self.base.shards.keep(waits);
+        // One that cannot be read may go on once the record is mended.
+        self.base.shards.keep(|id| match self.base.jobs.get(id) {
+            Ok(job) => job.state.name().is_open(),
+            Err(cenote_service::Error::NoJob(_)) => false,
+            Err(_) => true,
+        });
         Ok(open)
     }
 }

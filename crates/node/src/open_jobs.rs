@@ -33,6 +33,10 @@ struct OpenJob {
     runs: u64,
     approved: bool,
     deadline: Timestamp,
+    /// Attempts that had been handed out when a run of it was cut off last, if it is in shards.
+    handed_out: u32,
+    /// Runs that were cut off since then.
+    idle: u32,
 }
 
 impl OpenJobs {
@@ -60,6 +64,8 @@ impl OpenJobs {
             runs: job.runs,
             approved: self.has_approved(job),
             deadline: job.proposal.deadline,
+            handed_out: 0,
+            idle: 0,
         };
         let id = job.proposal.id;
         self.open().insert(id, open);
@@ -105,6 +111,16 @@ impl OpenJobs {
     fn has_approved(&self, job: &Job) -> bool {
         let mine = job.decisions.get(usize::from(self.me)).and_then(Option::as_ref);
         mine.is_some_and(|decision| decision.verdict == Verdict::Approve)
+    }
+
+    /// A run of a job in shards was cut off, when so many attempts at its parts had been handed out in all. Gives how many such runs in a row have handed out none.
+    pub(crate) fn cut_off(&self, job: JobId, handed_out: u32) -> u32 {
+        let mut open = self.open();
+        let Some(known) = open.get_mut(&job) else { return 0 };
+        let more = handed_out > known.handed_out;
+        known.idle = if more { 0 } else { known.idle + 1 };
+        known.handed_out = known.handed_out.max(handed_out);
+        known.idle
     }
 
     pub(crate) fn contains(&self, job: JobId) -> bool {

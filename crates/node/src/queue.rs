@@ -56,6 +56,8 @@ pub(crate) struct Waiting {
     pub(crate) in_shards: bool,
     /// How often it has begun here before.
     pub(crate) runs: u64,
+    /// Until when it pauses, after an interruption.
+    pub(crate) not_before: Option<Instant>,
 }
 
 /// The leader's word that a job begins.
@@ -68,6 +70,10 @@ pub(crate) struct Call {
 }
 
 impl Waiting {
+    fn pauses(&self, now: Instant) -> bool {
+        self.not_before.is_some_and(|end| now < end)
+    }
+
     fn memory_at(&self, party: u8) -> u64 {
         self.memory.get(usize::from(party)).copied().unwrap_or(0)
     }
@@ -186,7 +192,8 @@ impl Queue {
             // The same for what comes later in this line.
             let mut most = kept;
             for (place, waiting) in line.iter().enumerate() {
-                let limits = there(limits, waiting.parties).filter(|limits| self.has_place(waiting, limits));
+                let limits = there(limits, waiting.parties)
+                    .filter(|limits| !waiting.pauses(now) && self.has_place(waiting, limits));
                 let Some(limits) = limits else {
                     passed.remove(&waiting.job);
                     continue;
@@ -253,11 +260,13 @@ impl Queue {
     /// The next job that the leader has begun, that has a place and fits here, and that `can_meet` says can begin.
     pub(crate) fn next_called(
         &mut self,
+        now: Instant,
         can_meet: impl Fn(&Waiting) -> bool,
     ) -> Option<(Waiting, Arc<RunningJob>)> {
         for (proposer, line) in &self.lines {
             for (place, waiting) in line.iter().enumerate() {
-                let called = self.called.contains_key(&waiting.job) && can_meet(waiting);
+                let called =
+                    self.called.contains_key(&waiting.job) && !waiting.pauses(now) && can_meet(waiting);
                 let fits = || self.fits_at(self.me, &self.limits, waiting, |_| true);
                 if called && self.has_place(waiting, &[self.limits]) && fits() {
                     let (proposer, waiting) = (*proposer, waiting.clone());
@@ -351,9 +360,22 @@ impl Queue {
             .collect()
     }
 
-    /// Whether nothing waits and nothing runs.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.lines.is_empty() && self.running.is_empty()
+    /// Whether a job may begin because its pause has ended since this was asked last.
+    pub(crate) fn end_pauses(&mut self, now: Instant) -> bool {
+        let mut ended = false;
+        for waiting in self.lines.values_mut().flatten() {
+            if waiting.not_before.is_some() && !waiting.pauses(now) {
+                waiting.not_before = None;
+                ended = true;
+            }
+        }
+        ended
+    }
+
+    /// Whether nothing runs, and nothing waits whose parties are all there.
+    pub(crate) fn is_idle(&self, is_there: impl Fn(u8) -> bool) -> bool {
+        let mut waiting = self.lines.values().flatten();
+        self.running.is_empty() && !waiting.any(|waiting| (0..waiting.parties).all(&is_there))
     }
 
     /// Nothing begins any more.

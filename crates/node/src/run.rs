@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote::runner::Connections;
+use cenote::shards::may_meet_again;
 use cenote_net::Threads;
-use cenote_service::job::{FailKind, JobId, Tried};
+use cenote_service::job::{FailKind, Job, JobId, Tried};
 use cenote_service::live::AlarmKind;
 use cenote_service::{Error, Jobs, Pending, Timestamp};
 
@@ -28,21 +29,15 @@ use crate::running_job::RunningJob;
 use crate::scheduler::{RunGuard, Scheduler};
 use crate::settings::Settings;
 use crate::shard_folders::ShardFolders;
-use crate::stock::Stock;
+use crate::stock::{ShelfGuard, Stock};
 use crate::transitions::{Transitions, failed};
 use crate::unsettled::AgainstPeers;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
 
-/// How long a job that was interrupted waits at least before it goes on, so that nobody who cuts it off again and again keeps this party busy.
-const PAUSE: Duration = Duration::from_secs(2);
-
-/// After so many runs the leader's pause grows no more.
-const PAUSES: u64 = 6;
-
-/// How soon that pause ends when the service does.
-const NAP: Duration = Duration::from_millis(50);
+/// Runs in a row of a job in shards that were cut off before a part was handed out, at most: each reads this party's data, and uses up no attempt.
+pub(crate) const MOST_IDLE: u32 = 10;
 
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
@@ -97,7 +92,7 @@ impl Runs {
                 match self.settings.me {
                     LEADER => queue.next_led(Instant::now(), &limits),
                     // The leader does not know whether the others have each other.
-                    _ => queue.next_called(|waiting| {
+                    _ => queue.next_called(Instant::now(), |waiting| {
                         !waiting.in_shards || there(&limits, waiting.parties).is_some()
                     }),
                 }
@@ -140,10 +135,10 @@ impl Runs {
             if running.in_shards && !runs.open.contains(id) {
                 runs.shards.remove(id);
             }
-            drop(guards);
-            if ended.is_ok_and(|goes_on| goes_on) {
-                runs.wait_again(id);
+            if let Ok(Some(job)) = ended {
+                runs.transitions.enqueue(&job);
             }
+            drop(guards);
         };
         if let Err(error) = THREADS.start(body) {
             self.transitions.fail(
@@ -155,43 +150,31 @@ impl Runs {
         }
     }
 
-    /// A job that was interrupted is in line again, after a pause. The leader's grows, so that what cannot go on is not begun too often.
-    fn wait_again(&self, id: JobId) {
-        let runs = self.jobs.get(id).map_or(1, |job| job.runs);
-        let doublings = match self.settings.me {
-            LEADER => runs.clamp(1, PAUSES) - 1,
-            _ => 0,
-        };
-        let until = Instant::now() + PAUSE * (1 << doublings);
-        while Instant::now() < until {
-            if self.scheduler.is_stopping() {
-                return;
-            }
-            std::thread::sleep(NAP);
+    /// Tells the others that a job begins, if this party leads. Gives the shelf of stock that it has chosen.
+    fn lead(&self, waiting: &Waiting, running: &RunningJob) -> Option<ShelfGuard> {
+        if self.settings.me != LEADER {
+            return None;
         }
-        if let Ok(job) = self.jobs.get(id)
-            && job.is_interrupted()
-        {
-            self.transitions.enqueue(&job);
-        }
+        let on_shelf = self.stock.choose_shelf(waiting.wanted);
+        let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
+        running.begins(shelf);
+        let (job, again) = (waiting.job, running.again);
+        self.peers
+            .tell_all(waiting.parties, &Message::Start { job, shelf, again });
+        on_shelf
     }
 
-    /// One run of a job, from its beginning to its end. Gives whether it was interrupted, and goes on later.
-    fn run_job(&self, waiting: &Waiting, running: &Arc<RunningJob>) -> bool {
+    /// One run of a job, from its beginning to its end. Gives the job if it was interrupted, and goes on later.
+    fn run_job(&self, waiting: &Waiting, running: &Arc<RunningJob>) -> Option<Job> {
         let id = waiting.job;
-        let mut on_shelf = None;
-        if self.settings.me == LEADER {
-            on_shelf = self.stock.choose_shelf(waiting.wanted);
-            let shelf = on_shelf.as_ref().map(|on_shelf| on_shelf.shelf);
-            running.begins(shelf);
-            let again = running.again;
-            let start = Message::Start {
-                job: id,
-                shelf,
-                again,
-            };
-            self.peers.tell_all(waiting.parties, &start);
+        // Before it is on record that the job runs: it tells that it can go on.
+        if running.in_shards
+            && let Err(reason) = self.shards.make(id)
+        {
+            self.transitions.fail(id, FailKind::Internal, reason);
+            return None;
         }
+        let mut on_shelf = self.lead(waiting, running);
         let binding = self.jobs.get(id).map_or_else(|_| Vec::new(), |job| job.binding);
         let found = self.data.found(binding);
         let starting = self
@@ -203,16 +186,16 @@ impl Runs {
         // From here on the record says that this party's data may have been used.
         let (job, run) = match starting.and_then(Pending::wait) {
             Ok(started) => started,
-            Err(Error::NoTransition { .. } | Error::NoJob(_)) => return false,
+            Err(Error::NoTransition { .. } | Error::NoJob(_)) => return None,
             Err(error @ Error::Unsettled(_)) => {
                 self.transitions.fail(id, FailKind::Refused, error.to_string());
-                return false;
+                return None;
             }
             Err(error) => {
                 tracing::error!(job = %id, %error, "a beginning cannot be recorded");
                 let reason = "its beginning could not be recorded".into();
                 self.transitions.fail(id, FailKind::Internal, reason);
-                return false;
+                return None;
             }
         };
         running.is_on_record(run);
@@ -222,14 +205,16 @@ impl Runs {
             goes_on: running.in_shards,
             ..fault
         };
+        let mut computes = false;
         let result = met.and_then(|met| {
             catch_unwind(AssertUnwindSafe(|| {
-                let met = met.map_err(before)?;
+                let met = met?;
                 running.still_runs().map_err(before)?;
                 if let Some(shelf) = running.shelf {
                     on_shelf = self.stock.take_shelf(shelf);
                 }
                 running.still_runs().map_err(before)?;
+                computes = true;
                 self.sessions.compute(&job, met, running, on_shelf.as_ref())
             }))
         });
@@ -241,11 +226,13 @@ impl Runs {
         });
         let ended =
             result.and_then(|(compiled, result)| self.results.record(&job, &compiled, result, running));
-        ended.is_err_and(|fault| self.run_failed(running, fault))
+        let fault = ended.err()?;
+        self.run_failed(running, fault, computes)
     }
 
-    /// A run that had begun gave nothing: its job ends by a peer's word where there is one, or for this party's own reason, or goes on later. Gives whether it does.
-    fn run_failed(&self, running: &RunningJob, fault: Fault) -> bool {
+    /// A run that had begun, and `computes` if the parties had met, gave nothing: its job ends by a peer's word where there is one, or for this party's own reason,
+    /// or goes on later. Gives it if it does.
+    fn run_failed(&self, running: &RunningJob, fault: Fault, computes: bool) -> Option<Job> {
         let id = running.job;
         // A failed check is held against the peer whenever it came.
         if fault.kind != FailKind::Cheating {
@@ -261,9 +248,9 @@ impl Runs {
                     self.peers
                         .tell_all(job.proposal.parties, &failed(id, FailKind::Peer));
                     self.transitions.changed(&job);
-                    return false;
+                    return None;
                 }
-                Err(Error::NoTransition { .. } | Error::NoJob(_)) => return false,
+                Err(Error::NoTransition { .. } | Error::NoJob(_)) => return None,
                 // It fails with this party's own reason, then.
                 Err(error) => tracing::error!(job = %id, %error, "a peer's word cannot be recorded"),
             }
@@ -274,7 +261,15 @@ impl Runs {
             _ => fault,
         };
         if may_pass(fault.kind) && goes_on {
-            return self.transitions.interrupt(id, fault.reason);
+            let idle = match computes && fault.kind != FailKind::Restarted {
+                true => self.open.cut_off(id, running.handed_out()),
+                false => 0,
+            };
+            if idle < MOST_IDLE {
+                return self.transitions.interrupt(id, fault.reason);
+            }
+            fault.reason +=
+                &format!("; it was cut off {idle} times in a row before a part of it was handed out");
         }
         if fault.kind == FailKind::Cheating {
             self.alarm_of_cheating(running, &fault);
@@ -282,7 +277,7 @@ impl Runs {
             fault.reason += "; the answer may have been opened, and is not opened again";
         }
         self.transitions.fail(id, fault.kind, fault.reason);
-        false
+        None
     }
 
     fn alarm_of_cheating(&self, running: &RunningJob, fault: &Fault) {
@@ -321,7 +316,12 @@ impl Runs {
             0 => format!("job {id}"),
             again => format!("job {id}, again {again}"),
         };
-        let connections = wires.connections(&topology, &session, limit, &running.patience)?;
+        let connections = wires
+            .connections(&topology, &session, limit, &running.patience)
+            .map_err(|error| Fault {
+                goes_on: running.in_shards && may_meet_again(&error),
+                ..Fault::of(&error)
+            })?;
         Ok((compiled, running.hold(connections)))
     }
 }

@@ -277,6 +277,11 @@ impl RunningJob {
         changed
     }
 
+    /// Attempts that were handed out so far, if it is cut.
+    pub(crate) fn handed_out(&self) -> u32 {
+        lock(&self.shards).as_ref().map_or(0, |shards| shards.handed_out)
+    }
+
     /// How far it is.
     pub(crate) fn shown(&self) -> Running {
         Running {

@@ -44,6 +44,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// How long a phase of a session may take.
     pub phase_timeout: Option<Duration>,
+    /// How long a job that was interrupted waits at least before it goes on, so that nobody who cuts it off again and again keeps this party busy.
+    pub pause: Duration,
     /// Material that is kept ahead of jobs.
     pub stock: StockSettings,
 }
@@ -65,6 +67,9 @@ pub struct StockSettings {
 
 /// Bytes that are left free on the disk.
 const MARGIN: u64 = 1 << 30;
+
+/// The least pause of a job that was interrupted.
+const PAUSE: Duration = Duration::from_secs(2);
 
 impl Settings {
     /// What may run here.
@@ -125,6 +130,7 @@ impl Settings {
             keep: service.keep,
             timeout: config.timeout,
             phase_timeout: config.phase_timeout,
+            pause: PAUSE,
             stock,
         })
     }

@@ -1,6 +1,7 @@
 //! How jobs come from one state into the next: in the record first, then the peers are told, then what follows here.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cenote_service::audit::Actor;
 use cenote_service::job::{FailKind, Job, JobId, State, StateName, Verdict};
@@ -10,7 +11,7 @@ use crate::base::Base;
 use crate::compiled::Compiled;
 use crate::failure;
 use crate::kept::KeptValues;
-use crate::message::Message;
+use crate::message::{LEADER, Message};
 use crate::open_jobs::OpenJobs;
 use crate::own_data::OwnData;
 use crate::peers::Peers;
@@ -20,9 +21,13 @@ use crate::scheduler::Scheduler;
 use crate::shard_folders::ShardFolders;
 use crate::stock::Stock;
 
+/// After so many runs the leader's pause grows no more.
+const PAUSES: u64 = 6;
+
 /// What moves jobs on. It has no lock of its own.
 pub(crate) struct Transitions {
     me: u8,
+    pause: Duration,
     jobs: Jobs,
     programs: Arc<Programs>,
     kept: Arc<KeptValues>,
@@ -38,6 +43,7 @@ impl Transitions {
     pub(crate) fn new(base: &Base) -> Self {
         Transitions {
             me: base.settings.me,
+            pause: base.settings.pause,
             jobs: base.jobs.clone(),
             programs: Arc::clone(&base.programs),
             kept: Arc::clone(&base.kept),
@@ -96,18 +102,18 @@ impl Transitions {
         }
     }
 
-    /// A job in shards was cut off here, and waits to go on. Gives whether it does.
-    pub(crate) fn interrupt(&self, id: JobId, reason: String) -> bool {
+    /// A job in shards was cut off here, and waits to go on. Gives it, if it does.
+    pub(crate) fn interrupt(&self, id: JobId, reason: String) -> Option<Job> {
         match self.jobs.interrupt(id, reason, Timestamp::now()) {
             Ok(job) => {
                 self.changed(&job);
-                true
+                Some(job)
             }
             // It has ended in another way meanwhile.
-            Err(Error::NoTransition { .. } | Error::NoJob(_)) => false,
+            Err(Error::NoTransition { .. } | Error::NoJob(_)) => None,
             Err(error) => {
                 tracing::error!(job = %id, %error, "an interruption cannot be recorded");
-                false
+                None
             }
         }
     }
@@ -173,12 +179,25 @@ impl Transitions {
             wanted,
             in_shards: compiled.is_in_shards(),
             runs: job.runs,
+            not_before: self.pause_of(job).map(|pause| Instant::now() + pause),
         });
         // It may have ended meanwhile.
         if !self.open.contains(id) {
             self.scheduler.queue().remove(id);
         }
         self.scheduler.start_ready();
+    }
+
+    /// How much longer a job that was interrupted pauses here. At the leader it pauses longer each time, so that what cannot go on is not begun too often.
+    fn pause_of(&self, job: &Job) -> Option<Duration> {
+        let doublings = match self.me {
+            LEADER => job.runs.clamp(1, PAUSES) - 1,
+            _ => 0,
+        };
+        let pause = self.pause * (1 << doublings);
+        let since = Timestamp::now().millis().saturating_sub(job.changed_at.millis());
+        let left = pause.saturating_sub(Duration::from_millis(since));
+        job.is_interrupted().then_some(left)
     }
 
     /// Sees that a job can ever run here.

@@ -13,6 +13,7 @@ fn waiting(number: u8, proposer: u8, memory: u64) -> Waiting {
         wanted: None,
         in_shards: false,
         runs: 0,
+        not_before: None,
     }
 }
 
@@ -75,7 +76,7 @@ fn one_proposers_jobs_begin_in_their_order() {
     assert_eq!(led(&mut queue), None);
     queue.done(job(1));
     assert_eq!((led(&mut queue), led(&mut queue)), (Some(job(2)), Some(job(3))));
-    assert!(!queue.is_idle());
+    assert!(!queue.is_idle(|_| true));
 }
 
 #[test]
@@ -112,15 +113,15 @@ fn one_proposer_does_not_take_all_places() {
 fn a_called_job_begins_when_it_waits_and_fits() {
     let mut queue = queue(10, 10);
     assert!(queue.call(job(1), Call::default()));
-    assert!(queue.next_called(|_| true).is_none());
+    assert!(queue.next_called(Instant::now(), |_| true).is_none());
     queue.add(waiting(1, 0, 90));
     queue.add(waiting(2, 0, 90));
-    let (first, _) = queue.next_called(|_| true).expect("called");
+    let (first, _) = queue.next_called(Instant::now(), |_| true).expect("called");
     assert_eq!(first.job, job(1));
     assert!(queue.call(job(2), Call::default()));
-    assert!(queue.next_called(|_| true).is_none());
+    assert!(queue.next_called(Instant::now(), |_| true).is_none());
     queue.done(job(1));
-    assert!(queue.next_called(|_| true).is_some());
+    assert!(queue.next_called(Instant::now(), |_| true).is_some());
     queue.remove(job(2));
     queue.close();
     queue.add(waiting(3, 0, 1));
@@ -132,7 +133,8 @@ fn a_called_job_begins_when_it_waits_and_fits() {
         assert!(narrow.call(job(number), Call::default()));
     }
     assert!(
-        narrow.next_called(|_| true).is_some() && narrow.next_called(|_| true).is_none(),
+        narrow.next_called(Instant::now(), |_| true).is_some()
+            && narrow.next_called(Instant::now(), |_| true).is_none(),
         "a leader cannot begin more than fit"
     );
 
@@ -342,6 +344,36 @@ fn each_job_has_its_own_patience() {
 }
 
 #[test]
+fn a_job_that_pauses_keeps_nobody_waiting() {
+    let mut queue = queue(10, 10);
+    let (start, end) = (Instant::now(), Instant::now() + PATIENCE);
+    queue.add(Waiting {
+        not_before: Some(end),
+        ..waiting(1, 0, 60)
+    });
+    // It is in line already.
+    queue.add(waiting(1, 0, 60));
+    queue.add(waiting(2, 0, 60));
+    assert!(!queue.end_pauses(start));
+    assert_eq!(led_at(&mut queue, start), Some(job(2)));
+    queue.done(job(2));
+    assert!(queue.call(job(1), Call::default()));
+    assert!(queue.next_called(start, |_| true).is_none());
+    assert_eq!(led_at(&mut queue, start), None);
+    assert!(queue.end_pauses(end) && !queue.end_pauses(end));
+    assert_eq!(led_at(&mut queue, end), Some(job(1)));
+}
+
+#[test]
+fn what_waits_for_a_party_that_is_not_there_keeps_nobody_busy() {
+    let mut queue = queue(10, 10);
+    queue.add(waiting(1, 0, 1));
+    assert!(!queue.is_idle(|_| true) && queue.is_idle(|party| party != 2));
+    queue.add(of_two(2, 0, 1));
+    assert!(!queue.is_idle(|party| party != 2));
+}
+
+#[test]
 fn a_job_in_shards_is_begun_again_while_its_last_run_ends() {
     let mut queue = queue(10, 10);
     let in_shards = Waiting {
@@ -353,12 +385,18 @@ fn a_job_in_shards_is_begun_again_while_its_last_run_ends() {
         queue.add(one);
     }
     assert!(queue.call(job(1), call(0)) && queue.call(job(2), call(0)));
-    assert!(queue.next_called(|waiting| !waiting.in_shards).is_some());
     assert!(
-        queue.next_called(|waiting| !waiting.in_shards).is_none(),
+        queue
+            .next_called(Instant::now(), |waiting| !waiting.in_shards)
+            .is_some()
+    );
+    assert!(
+        queue
+            .next_called(Instant::now(), |waiting| !waiting.in_shards)
+            .is_none(),
         "its parties are not there"
     );
-    let (_, running) = queue.next_called(|_| true).expect("called");
+    let (_, running) = queue.next_called(Instant::now(), |_| true).expect("called");
     assert!(running.in_shards && running.again == 0);
     // The same word again is no news; a later one stays until the run has ended. No other job runs twice.
     for (number, again) in [(1, 0), (1, 1), (2, 1)] {
@@ -368,8 +406,8 @@ fn a_job_in_shards_is_begun_again_while_its_last_run_ends() {
         queue.done(one.job);
         queue.add(one);
     }
-    let (_, running) = queue.next_called(|_| true).expect("called again");
+    let (_, running) = queue.next_called(Instant::now(), |_| true).expect("called again");
     assert_eq!((running.job, running.again), (job(1), 1));
     queue.done(job(1));
-    assert!(queue.next_called(|_| true).is_none());
+    assert!(queue.next_called(Instant::now(), |_| true).is_none());
 }

@@ -188,18 +188,14 @@ impl Stock {
 impl Stock {
     /// Asks the peers to make a piece, if one is wanted and nothing else is to be done. What all have agreed to.
     fn propose_making(&self) -> Option<(usize, Order)> {
-        if !self.scheduler.queue().is_idle() {
+        let there = |party: u8| self.peers.get(party).is_none_or(|peer| peer.known().is_with_us());
+        if !self.scheduler.queue().is_idle(there) {
             return None;
         }
         let (kind, shelf, runs) = self.next(self.me)?;
         let parties = self.targets[kind].kind.protocol().parties();
         let peers = (0..parties).filter(|party| *party != self.me);
-        let there = |party: &u8| {
-            self.peers
-                .get(*party)
-                .is_some_and(|peer| peer.known().is_with_us())
-        };
-        if !peers.clone().all(|party| there(&party)) {
+        if !peers.clone().all(there) {
             return None;
         }
         let run = JobId::of(self.me, cenote_service::random().ok()?);

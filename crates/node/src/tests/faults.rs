@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote::Protocol;
 use cenote::runner::Connections;
@@ -300,7 +300,7 @@ fn a_deadline_takes_no_outputs_away_that_were_learnt() {
         });
         let mut scheduler = core.base.scheduler.queue();
         assert!(scheduler.call(id, Call::default()));
-        let (_, running) = scheduler.next_called(|_| true)?;
+        let (_, running) = scheduler.next_called(Instant::now(), |_| true)?;
         drop(scheduler);
         let topology = Protocol::default().topology();
         let connections = running.hold(Connections::in_memory(&topology, PATIENCE).remove(1));

@@ -2,7 +2,7 @@
 //! thread that nobody wakes is found, and the checker prints the interleaving.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cenote_service::job::JobId;
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
@@ -75,6 +75,7 @@ impl Party {
             wanted: None,
             in_shards: false,
             runs: 0,
+            not_before: None,
         });
         self.scheduler.start_ready();
     }
@@ -87,7 +88,10 @@ impl Party {
 
     /// Begins what can begin, each on a thread of its own.
     fn start_jobs(self: &Arc<Self>) -> Vec<JoinHandle<()>> {
-        let next = || self.scheduler.take_next(|queue| queue.next_called(|_| true));
+        let next = || {
+            self.scheduler
+                .take_next(|queue| queue.next_called(Instant::now(), |_| true))
+        };
         let all = std::iter::from_fn(next);
         all.map(|(waiting, _, guard)| {
             let party = Arc::clone(self);
@@ -140,7 +144,7 @@ fn a_job_begins_whoever_comes_first() {
         ];
         party.start_all(2);
         threads.into_iter().for_each(join);
-        assert!(party.scheduler.queue().is_idle());
+        assert!(party.scheduler.queue().is_idle(|_| true));
         assert!(party.scheduler.wait_finished(LONG));
     });
 }
@@ -158,7 +162,7 @@ fn a_job_begins_when_the_one_before_has_ended() {
         });
         party.start_all(3);
         join(thread);
-        assert!(party.scheduler.queue().is_idle());
+        assert!(party.scheduler.queue().is_idle(|_| true));
     });
 }
 

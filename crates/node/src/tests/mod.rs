@@ -3,6 +3,7 @@
 mod alarms;
 mod attacks;
 mod cheats;
+mod cut_off;
 mod faults;
 mod going_on;
 mod interleavings;

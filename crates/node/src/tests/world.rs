@@ -87,6 +87,7 @@ impl World {
             keep: Duration::from_secs(3600),
             timeout: Duration::from_secs(50),
             phase_timeout: None,
+            pause: Duration::from_secs(2),
             stock: StockSettings {
                 folder: folder.join("stock"),
                 key: folder.join("stock.key"),
