@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::computational::{Computational, garbling_hash, random_oracle, streams};
+use crate::computational::{Computational, Primitive, garbling_hash, random_oracle, streams};
 use crate::cot::{LOST, UNKNOWN, seeds};
 use crate::lpn::{self, Lpn};
 use crate::pool::TripleParameters;
@@ -158,11 +158,25 @@ pub fn primitives(use_: &Use) -> Computational {
     let mut primitives = vec![
         hash,
         streams("authenticated bits", trees, use_.rows / 128.0),
-        computational::base_ots_and_tests(),
+        base_ots_and_tests(),
         random_oracle(),
     ];
     primitives.extend(use_.generator.map(|sizes| sizes.primitive()));
     primitives.into()
+}
+
+/// Base OTs, and tests of equality by CPace in the same group. That these take no less is an estimate, for generic groups. With generators of
+/// unknown logarithms r_i, and a cheater's share X and values K1, K2 linear in what it has seen, two guesses in one run take `K1 r_i = X z = K2 r_j`
+/// with z the honest side's secret: then both r_i and r_j divide X, which is of degree 1, so that X is 0. What is left are chance relations:
+/// `O((q + l + N)^2 / 2^252)` for q operations, l hashes to the group and N runs.
+fn base_ots_and_tests() -> Primitive {
+    Primitive {
+        protects: "base OTs and equality tests",
+        construction: "endemic OT and CPace in Ristretto255",
+        formula: "log2 sqrt(pi l / 4), group order l = 2^252; an estimate for generic groups",
+        source: "Masny and Rindal, CCS 2019; Abdalla, Haase and Hesse, ASIACRYPT 2021, Theorem 6.2; Pollard's rho with negation",
+        ..computational::base_ots()
+    }
 }
 
 #[cfg(test)]
