@@ -128,36 +128,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::within(folder.path());
         let [first, second] = [b"one", b"two"].map(|contents| scratch.write(contents).unwrap());
-        let change = |bytes: &[u8], at: u64| {
-            let mut file = scratch
-                .written
-                .lock()
-                .unwrap()
-                .file
-                .as_ref()
-                .unwrap()
-                .try_clone()
-                .unwrap();
+        let file_at = |at: u64| {
+            let written = scratch.written.lock().unwrap();
+            let mut file = written.file.as_ref().unwrap().try_clone().unwrap();
             file.seek(SeekFrom::Start(at)).unwrap();
-            file.write_all(bytes).unwrap();
+            file
         };
         // In the place of another it is not what lies there.
         let mut sealed = vec![0; sealed_length(3)];
-        let mut file = scratch
-            .written
-            .lock()
-            .unwrap()
-            .file
-            .as_ref()
-            .unwrap()
-            .try_clone()
-            .unwrap();
-        file.seek(SeekFrom::Start(first.at)).unwrap();
-        file.read_exact(&mut sealed).unwrap();
-        change(&sealed, second.at);
+        file_at(first.at).read_exact(&mut sealed).unwrap();
+        file_at(second.at).write_all(&sealed).unwrap();
         scratch.read(second).unwrap_err();
         assert_eq!(*scratch.read(first).unwrap(), b"one");
-        change(&[0xff], first.at + sealed.len() as u64 - 1);
+        let last = first.at + sealed.len() as u64 - 1;
+        file_at(last).write_all(&[0xff]).unwrap();
         let error = scratch.read(first).unwrap_err().to_string();
         assert!(error.contains(&*folder.path().to_string_lossy()), "{error}");
     }
