@@ -159,8 +159,11 @@ pub(super) fn row_seconds(planned: &Planned, path: &Path) -> Result<RowSeconds> 
             own.flat_map(|of| (0..planned.shards).map(move |shard| (of, shard)))
         };
         for ((at, (_, placed)), shard) in own() {
-            let rows = parts.of_shard(at, shard)?;
-            let rows = rows.ok_or_else(|| failed("a table is not cut"))?;
+            let rows = match parts.of_shard(at, shard)? {
+                None => tables.whole(at)?,
+                rows => rows,
+            };
+            let rows = rows.ok_or_else(|| failed("a table is missing"))?;
             let name = format!("{at}-{shard}");
             sealed.write(&name, &name, &rows.to_bytes(placed.rows))?;
         }
