@@ -128,7 +128,7 @@ impl Session {
         drop(known);
         work(&session).map_err(|error| match (word(), error.kind()) {
             (None, _) | (_, Kind::Cheating | Kind::Reported) => error,
-            _ if is_of_disk(&error) => error,
+            _ if matches!(&error, Error::Protocol { error } if is_of_disk(error)) => error,
             (Some(word), _) => Error::Stopped {
                 word,
                 what: what.to_owned(),
@@ -167,10 +167,7 @@ impl Session {
 }
 
 /// Whether a disk or a store failed, which no stop does.
-fn is_of_disk(error: &Error) -> bool {
-    let Error::Protocol { error } = error else {
-        return false;
-    };
+pub(crate) fn is_of_disk(error: &EngineError) -> bool {
     matches!(error, EngineError::Storage(_) | EngineError::DiskFull(_))
 }
 

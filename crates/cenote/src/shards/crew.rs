@@ -11,7 +11,7 @@ use cenote_shards::{Attempt, Crew, Event, JobName, Outcome, Piece, Place};
 
 use super::attempt::{Join, Ready, Work};
 use super::placer::Placer;
-use crate::stop::Scope;
+use crate::stop::{Scope, is_of_disk};
 use crate::{Error, Kind, Result};
 
 /// Where workers listen.
@@ -176,12 +176,7 @@ pub(super) fn may_go_better(error: &Error) -> bool {
 
 /// Whether an attempt may go better another time: peers were told of other places, or the disk failed.
 fn is_lost(error: &EngineError) -> bool {
-    matches!(
-        error,
-        EngineError::Net(cenote_net::Error::Mismatch { .. })
-            | EngineError::Storage(_)
-            | EngineError::DiskFull(_)
-    )
+    is_of_disk(error) || matches!(error, EngineError::Net(cenote_net::Error::Mismatch { .. }))
 }
 
 impl Crew for Threads {

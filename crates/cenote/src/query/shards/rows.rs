@@ -39,6 +39,9 @@ impl QueryInShards {
             return Ok(None);
         };
         self.rehearse((tables, &parts), is_over)?;
+        if is_over() {
+            return Ok(None);
+        }
         let parts = Arc::new(parts);
         *self.parts() = Some(Arc::clone(&parts));
         Ok(Some(parts))
