@@ -49,8 +49,8 @@ pub const SMALL: Lpn = Lpn {
 
 /// For millions.
 pub const LARGE: Lpn = Lpn {
-    secret: 16,
-    block: 9,
+    secret: 15,
+    block: 8,
     blocks: 2048,
 };
 
@@ -92,7 +92,7 @@ impl Lpn {
     /// Bytes that each party sends in an iteration.
     #[must_use]
     pub fn iteration_bytes(&self) -> u64 {
-        16 * (u64::from(self.blocks * self.block) + 1) + 64
+        16 * (u64::from(self.blocks * (self.block - 1)) + 1) + 64
     }
 
     /// Iterations that make so many bits.

@@ -22,8 +22,10 @@ fn record(number: usize) -> Record {
     [Block([number as u64, 3]); 6]
 }
 
-fn fresh() -> Zeroizing<Vec<Record>> {
-    Zeroizing::new((0..DRAWS * TOGETHER).map(record).collect())
+/// Records that take the places of those drawn, in `room`.
+fn fresh(mut room: Zeroizing<Vec<Record>>) -> Zeroizing<Vec<Record>> {
+    room.extend((0..DRAWS * TOGETHER).map(record));
+    room
 }
 
 /// The sum of a record's items, so that all of it is read.
@@ -56,7 +58,7 @@ fn draws(c: &mut Criterion) {
                     black_box(sum)
                 });
             });
-            let new = fresh();
+            let new = fresh(Zeroizing::default());
             group.bench_function(
                 BenchmarkId::new(format!("reads and writes, {ahead} ahead"), size),
                 |b| {
@@ -82,8 +84,10 @@ fn draws(c: &mut Criterion) {
                 let mut took = Duration::ZERO;
                 for _ in 0..times {
                     coin += 1;
+                    // What was used up is there again, as in a session.
+                    let records = fresh(pool.room());
                     pool.refill(
-                        fresh(),
+                        records,
                         (0..(DRAWS * TOGETHER) as u32).collect(),
                         Block([coin, 7]),
                     );

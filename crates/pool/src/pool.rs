@@ -109,14 +109,20 @@ pub struct Drawn<'a, T> {
 }
 
 impl<'a, T> Drawn<'a, T> {
+    /// One of them.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline(always)]
+    pub fn record(&self, number: usize) -> &'a [T] {
+        let at = self.places[number] as usize * self.stride;
+        &self.records[at..at + self.stride]
+    }
+
     /// Each record.
     #[inline(always)]
-    pub fn records(&self) -> impl ExactSizeIterator<Item = &'a [T]> + use<'a, T> {
-        let (records, stride) = (self.records, self.stride);
-        self.places.iter().map(move |&place| {
-            let at = place as usize * stride;
-            &records[at..at + stride]
-        })
+    pub fn records(&self) -> impl ExactSizeIterator<Item = &'a [T]> {
+        (0..self.places.len()).map(|number| self.record(number))
     }
 }
 

@@ -3,10 +3,11 @@
 //! For each gate the leaky ANDs i of a bucket become one triple, x = Σ x_i, y = y_1, z = Σ z_i ⊕ Σ d_i x_i with d_i = y_1 ⊕ y_i opened; and with
 //! e = λ_α ⊕ x and f = λ_β ⊕ y opened, λ_αλ_β = z ⊕ e y ⊕ f x ⊕ e f. Nothing that is opened needs another: all of it is one message each way.
 
+use cenote_pool::Drawn;
 use cenote_primitives::Block;
 use cenote_session::{Result, room};
 
-use crate::offline::Supply;
+use crate::offline::{Record, Supply};
 use crate::setup::{Blocks, ONE, spread};
 
 /// This party's MACs, or its keys of the other's bits.
@@ -32,17 +33,23 @@ impl Of {
 #[derive(Default)]
 pub(super) struct Triples([Part; 2]);
 
+/// Gate by gate: what is opened of one lies together, and is written at once.
 #[derive(Default)]
 struct Part {
-    /// All e, all f, all d_2, …: bits that are opened.
+    /// e, f, d_2, … of each gate: bits that are opened.
     opened: Blocks,
-    /// All x_2, all x_3, ….
+    /// x_2, x_3, … of each gate.
     x: Blocks,
+}
+
+/// Bits of a gate that are opened with buckets of so many.
+const fn opened_of(bucket: usize) -> usize {
+    bucket + 1
 }
 
 impl Part {
     fn make_room(&mut self, bucket: usize, gates: usize) -> Result<()> {
-        for (array, each) in [(&mut self.opened, bucket + 1), (&mut self.x, bucket - 1)] {
+        for (array, each) in [(&mut self.opened, opened_of(bucket)), (&mut self.x, bucket - 1)] {
             let size = each * gates;
             array.truncate(size);
             let more = size - array.len();
@@ -51,6 +58,33 @@ impl Part {
             array.resize(size, Block::ZERO);
         }
         Ok(())
+    }
+
+    /// Makes a triple of the leaky ANDs that are drawn for a gate whose operands have these `masks`. Returns the sum of all z.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        bucket: usize,
+        of: Of,
+        gate: usize,
+        drawn: &Drawn<'_, Record>,
+        masks: [Block; 2],
+    ) -> Block {
+        let [x, y, z] = of.record();
+        let opened = &mut self.opened[gate * opened_of(bucket)..][..opened_of(bucket)];
+        let later = &mut self.x[gate * (bucket - 1)..][..bucket - 1];
+        let first = &drawn.record(0)[0];
+        let (mut sum_x, mut sum_z) = (first[x], first[z]);
+        for number in 1..bucket {
+            let record = &drawn.record(number)[0];
+            sum_x ^= record[x];
+            sum_z ^= record[z];
+            later[number - 1] = record[x];
+            opened[number + 1] = first[y] ^ record[y];
+        }
+        opened[0] = masks[0] ^ sum_x;
+        opened[1] = masks[1] ^ first[y];
+        sum_z
     }
 }
 
@@ -62,27 +96,20 @@ impl Triples {
         masks: [&[Blocks; 2]; 2],
         sums: &mut [Blocks; 2],
     ) -> Result<()> {
-        let gates = sums[0].len();
+        let (gates, bucket) = (sums[0].len(), supply.bucket);
         for part in &mut self.0 {
-            part.make_room(supply.bucket, gates)?;
+            part.make_room(bucket, gates)?;
         }
         supply.draw(gates, |gate, drawn| {
-            for of in Of::BOTH {
-                let side = of as usize;
-                let [x, y, z] = of.record();
-                let Part { opened, x: later } = &mut self.0[side];
-                let mut records = drawn.records().map(|record| &record[0]);
-                let first = records.next().expect("a bucket has leaky ANDs");
-                let (mut sum_x, mut sum_z) = (first[x], first[z]);
-                for (i, record) in records.enumerate() {
-                    sum_x ^= record[x];
-                    sum_z ^= record[z];
-                    later[i * gates + gate] = record[x];
-                    opened[(i + 2) * gates + gate] = first[y] ^ record[y];
-                }
-                opened[gate] = masks[side][0][gate] ^ sum_x;
-                opened[gates + gate] = masks[side][1][gate] ^ first[y];
-                sums[side][gate] ^= sum_z;
+            for (of, sums) in Of::BOTH.into_iter().zip(&mut *sums) {
+                let masks = masks[of as usize].each_ref().map(|masks| masks[gate]);
+                let part = &mut self.0[of as usize];
+                let z = match bucket {
+                    // Loops of a known length.
+                    3 => part.take(3, of, gate, &drawn, masks),
+                    _ => part.take(bucket, of, gate, &drawn, masks),
+                };
+                sums[gate] ^= z;
             }
         })
     }
@@ -103,14 +130,18 @@ impl Triples {
         sums: &mut [Block],
     ) {
         let Part { opened, x: later } = &self.0[of as usize];
-        let gates = sums.len();
-        let (all_e, all_f) = opened[..2 * gates].split_at(gates);
-        for (gate, sum) in sums.iter_mut().enumerate() {
-            let [e, f] = [0, 1].map(|kind| spread(bits, kind * gates + gate));
-            let [x, y] = [all_e[gate] ^ left[gate], all_f[gate] ^ right[gate]];
+        if sums.is_empty() {
+            return;
+        }
+        let each = opened.len() / sums.len();
+        for (gate, (opened, sum)) in opened.chunks_exact(each).zip(sums).enumerate() {
+            let later = &later[gate * (each - 2)..][..each - 2];
+            let bit = |number: usize| spread(bits, gate * each + number);
+            let [e, f] = [bit(0), bit(1)];
+            let [x, y] = [opened[0] ^ left[gate], opened[1] ^ right[gate]];
             let mut product = *sum ^ y & e ^ constant & e & f ^ x & f;
-            for (i, x) in later.chunks_exact(gates).enumerate() {
-                product ^= x[gate] & spread(bits, (i + 2) * gates + gate);
+            for (number, &x) in later.iter().enumerate() {
+                product ^= x & bit(number + 2);
             }
             *sum = product;
         }

@@ -20,8 +20,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         24,
         None,
         [
-            "937356a58d2574e1d776e71458507937",
-            "c7c340abc6a51c489e09f8f88ba6f4ab",
+            "b4d8a8a755c8575e7f682b5ff7d51201",
+            "acd2528099a2f4938290202cd0ab3e9c",
         ],
     ),
     (
@@ -29,8 +29,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         16,
         None,
         [
-            "7e8ebd7b8bdfaf30f634892a7c4fa183",
-            "fc2598d5cb4f30b7eea1993286aba3e6",
+            "2b6a0c8a94df9fd78a6617ed3b1f8788",
+            "9588ae706893136ff5d0d0b72c5ee845",
         ],
     ),
     (
@@ -38,8 +38,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         32,
         Some(lpn::SMALL),
         [
-            "9291d334c9c9d159a371bcca2fa25f84",
-            "642f3dfe72b3bce099c2fe0c64f756c1",
+            "52f70a83154df8b39095b10a388fe99f",
+            "e2736f2cbf6b185dbc603944bbb80d50",
         ],
     ),
 ];

@@ -4,7 +4,8 @@
 //! Ferret (Yang, Weng, Lan, Zhang, Wang, CCS 2020) in both directions at once, with the trees of Half-Tree (Guo et al., EUROCRYPT 2023).
 //!
 //! 1. *Noise.* The bits' holder has a vector in blocks, with one 1 in each, at a place that is h authenticated bits of its own. The other side grows a tree of 2^h
-//!    leaves for each block (`tree.rs`) and tells the sum of the left nodes of each level, hidden by its key of one of these bits. So it has all leaves v, and
+//!    leaves for each block (`tree.rs`) and tells the sum of the left nodes of each level, hidden by its key of one of these bits. The left node of the first level
+//!    is the key of the first bit itself, of which nothing need be told: the bit's MAC is the left node or the right one. So it has all leaves v, and
 //!    the holder w = v ⊕ eΔ for the vector e: keys and MACs of bits that are nearly all 0. The holder sends nothing.
 //! 2. *Check*, below.
 //! 3. *Code.* With k further bits s, MACs M\[s\] and keys K\[s\], and a public random matrix A of rows with ten ones (`code.rs`), the bits are As ⊕ e, their
@@ -19,7 +20,7 @@
 //! **What a cheating grower of trees learns.** With sums that it chose, the holder's vector w ⊕ eΔ is fixed for each tree and each place in it before χ is drawn: places fall in classes
 //! that have the same. Hashes of any two vectors that differ are the same with probability n · 2^-128 at most. But for that it has to answer for one class of each tree,
 //! passes if and only if all places are in theirs, and knows the holder's vector then: it goes on with the probability p that they are, and learns no more than this. (An answer may be right for
-//! places of other classes too, where hashes meet, and then what the holder does later tells which. That happens with probability 2^-52 in the life of Δ: `cenote-params`.)
+//! places of other classes too, where hashes meet, and then what the holder does later tells which. That happens with probability 2^-53 in the life of Δ: `cenote-params`.)
 //! Of the noise there remain all vectors but a part 1 - p. Who finds the secret with probability q from this noise, finds it with pq at least from any. So a guess makes an attack no
 //! better. That it does not help to distinguish bits from random ones either is the assumption of "LPN with static leakage" that Ferret is based on. As ever that holds only as long as
 //! a failed check ends the session.
@@ -28,7 +29,7 @@
 //! tells it nothing but whether one guess at the whole Δ is right for each call of the hash. Trees show Δ in hashes of nodes that are Δ plus what it knows,
 //! and one such hash is under one key: `cenote-params` counts it with the other hashes of garbling.
 //!
-//! **Bytes** of an iteration with t trees, each way: 16 h t + 16 for the trees, 32 for the challenge and 32 for the answer.
+//! **Bytes** of an iteration with t trees, each way: 16 (h - 1) t + 16 for the trees, 32 for the challenge and 32 for the answer.
 
 mod code;
 mod tree;
@@ -46,7 +47,7 @@ use crate::checks::POINTS;
 use crate::mutual::{Mutual, mask};
 use crate::state::State;
 use crate::{STRINGS, steps};
-use code::Code;
+use code::{Code, Pair, Rows};
 use tree::Number;
 
 pub use code::WEIGHT;
@@ -57,10 +58,13 @@ const HIDING: usize = 128;
 /// Trees in a message.
 const AT_ONCE: usize = 256;
 
+/// Levels of a tree.
+const MOST_LEVELS: usize = 16;
+
 /// How much an iteration makes, from how much. How safe that is, `cenote-params` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The base-2 logarithm of k, the bits of the secret.
+    /// The base-2 logarithm of k, the bits of the secret: up to 16.
     pub secret: u32,
     /// The base-2 logarithm of the bits in a block of the noise, one of which is 1.
     pub block: u32,
@@ -91,21 +95,26 @@ impl Shape {
 
     /// Bytes that a side sends in an iteration, without frames.
     pub fn bytes(self) -> usize {
-        (1 + self.places()) * size_of::<Block>() + 64
+        (1 + self.blocks as usize * self.told()) * size_of::<Block>() + 64
     }
 
     /// Bytes that a side holds.
     pub fn memory(self) -> usize {
-        2 * (self.bits() + 2 * self.seed()) * size_of::<Block>()
+        2 * (self.bits() + self.seed() + self.secret()) * size_of::<Block>()
     }
 
     fn places(self) -> usize {
         self.blocks as usize * self.block as usize
     }
 
+    /// Levels of a tree that something is told of.
+    fn told(self) -> usize {
+        self.block as usize - 1
+    }
+
     fn is_sound(self) -> bool {
-        (1..=24).contains(&self.secret)
-            && (1..=16).contains(&self.block)
+        (1..=code::MOST).contains(&self.secret)
+            && (1..=MOST_LEVELS as u32).contains(&self.block)
             && (1..=1 << 16).contains(&self.blocks)
             && self.seed() < self.bits()
     }
@@ -133,11 +142,6 @@ impl Pairs {
             keys: room::secret(STRINGS, count)?,
         })
     }
-
-    fn wipe(&mut self) {
-        self.macs.as_mut_slice().zeroize();
-        self.keys.as_mut_slice().zeroize();
-    }
 }
 
 struct Secrets {
@@ -146,14 +150,14 @@ struct Secrets {
     hash_key: [u8; blake3::KEY_LEN],
     /// Where the code comes from.
     places: Prg,
-    /// Roots of trees, starts of their hashes, and challenges to come.
+    /// Starts of the hashes of trees, and challenges to come.
     coins: Coins,
     /// Iterations begun.
     iterations: u64,
-    /// What the iteration was made from. Empty before the first.
+    /// What the iteration was made from: secret, places, and what hides them. Empty before the first.
     seed: Pairs,
-    /// Room for the next seed.
-    spare: Pairs,
+    /// The secret again.
+    secret: Zeroizing<Vec<Pair>>,
     noise: Pairs,
     /// The first row that was not given out. The first of all are kept back.
     next: usize,
@@ -179,7 +183,7 @@ impl Pcg {
             coins: Coins::new(entropy.prg()),
             iterations: 0,
             seed: Pairs::default(),
-            spare: Pairs::default(),
+            secret: Zeroizing::default(),
             noise: Pairs::default(),
             next: shape.bits(),
         };
@@ -231,14 +235,8 @@ impl Secrets {
             places: &self.places,
             iteration: self.iterations,
         };
-        let secret = 0..self.shape.secret();
-        code.encode(
-            &self.seed.macs[secret.clone()],
-            &self.noise.macs,
-            rows.clone(),
-            macs,
-        );
-        code.encode(&self.seed.keys[secret], &self.noise.keys, rows, keys);
+        let noise = [&self.noise.macs[rows.clone()], &self.noise.keys[rows.clone()]];
+        code.encode(&self.secret, noise, rows, Rows { macs, keys });
     }
 
     fn iterate(&mut self, mutual: &mut Mutual, channel: &mut dyn Channel) -> Result<()> {
@@ -252,17 +250,20 @@ impl Secrets {
 
     /// What an iteration is made from: the first rows of the one before.
     fn begin(&mut self, mutual: &mut Mutual, channel: &mut dyn Channel) -> Result<()> {
-        let mut seed = std::mem::take(&mut self.spare);
         if self.iterations == 0 {
-            seed = Pairs::new(self.shape.seed())?;
             self.seed = Pairs::new(self.shape.seed())?;
+            self.secret = room::secret(STRINGS, self.shape.secret())?;
             self.noise = Pairs::new(self.shape.bits())?;
-            mutual.extend(channel, &mut seed.macs, &mut seed.keys)?;
+            mutual.extend(channel, &mut self.seed.macs, &mut self.seed.keys)?;
         } else {
+            let mut seed = std::mem::take(&mut self.seed);
             self.encode(0..self.shape.seed(), &mut seed.macs, &mut seed.keys);
+            self.seed = seed;
         }
-        self.spare = std::mem::replace(&mut self.seed, seed);
-        self.spare.wipe();
+        let seed = self.seed.macs.iter().zip(&*self.seed.keys);
+        for (pair, (&mac, &key)) in self.secret.iter_mut().zip(seed) {
+            *pair = Pair { mac, key };
+        }
         self.iterations += 1;
         Ok(())
     }
@@ -271,22 +272,20 @@ impl Secrets {
     fn grow(&mut self, channel: &mut dyn Channel) -> Result<()> {
         let (h, secret) = (self.shape.block as usize, self.shape.secret());
         let start = self.coins.toss();
-        let mut message = Vec::with_capacity(1 + AT_ONCE * h);
+        let mut message = Vec::with_capacity(1 + AT_ONCE * self.shape.told());
         message.push(start);
+        let mut sums = Zeroizing::new([Block::ZERO; MOST_LEVELS]);
+        let sums = &mut sums[..h];
         let keys = &self.seed.keys[secret..];
         let trees = self.noise.keys.chunks_exact_mut(1 << h).zip(keys.chunks_exact(h));
         for (tree, (leaves, keys)) in trees.enumerate() {
-            leaves[0] = self.coins.toss();
-            let first = message.len();
-            message.resize(first + h, Block::ZERO);
+            leaves[0] = keys[0];
             let number = Number {
                 start,
                 tree: tree as u64,
             };
-            tree::grow(number, *self.delta, leaves, &mut message[first..]);
-            for (sum, &key) in message[first..].iter_mut().zip(keys) {
-                *sum ^= key;
-            }
+            tree::grow(number, *self.delta, leaves, sums);
+            message.extend(sums.iter().zip(keys).skip(1).map(|(&sum, &key)| sum ^ key));
             if (tree + 1) % AT_ONCE == 0 || tree + 1 == self.shape.blocks as usize {
                 channel.send(steps::POINT_TREES, as_bytes(&message))?;
                 channel.flush()?;
@@ -298,10 +297,12 @@ impl Secrets {
 
     /// This side's noise. Returns the places.
     fn regrow(&mut self, channel: &mut dyn Channel) -> Result<Zeroizing<Vec<usize>>> {
-        let (h, secret) = (self.shape.block as usize, self.shape.secret());
+        let (h, secret, told) = (self.shape.block as usize, self.shape.secret(), self.shape.told());
         let mut start = Block::ZERO;
         let mut places = Zeroizing::new(Vec::with_capacity(self.shape.blocks as usize));
-        let mut sums = Zeroizing::new(vec![Block::ZERO; 1 + AT_ONCE * h]);
+        let mut message = vec![Block::ZERO; 1 + AT_ONCE * told];
+        let mut sums = Zeroizing::new([Block::ZERO; MOST_LEVELS]);
+        let sums = &mut sums[..h];
         let macs = &self.seed.macs[secret..];
         let trees = self
             .noise
@@ -311,19 +312,17 @@ impl Secrets {
         for (leaves, macs) in trees {
             let count = leaves.len() >> h;
             let head = usize::from(places.is_empty());
-            let message = &mut sums[..head + count * h];
+            let message = &mut message[..head + count * told];
             channel.recv(steps::POINT_TREES, as_bytes_mut(message))?;
             if head == 1 {
                 start = message[0];
             }
-            let sums = message[head..].chunks_exact_mut(h);
-            for ((leaves, macs), sums) in leaves
-                .chunks_exact_mut(1 << h)
-                .zip(macs.chunks_exact(h))
-                .zip(sums)
-            {
-                for (sum, &mac) in sums.iter_mut().zip(macs) {
-                    *sum ^= mac;
+            let trees = leaves.chunks_exact_mut(1 << h).zip(macs.chunks_exact(h));
+            for (at, (leaves, macs)) in trees.enumerate() {
+                let message = &message[head + at * told..][..told];
+                sums[0] = macs[0];
+                for ((sum, &told), &mac) in sums[1..].iter_mut().zip(message).zip(&macs[1..]) {
+                    *sum = told ^ mac;
                 }
                 let number = Number {
                     start,

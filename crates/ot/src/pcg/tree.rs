@@ -151,38 +151,52 @@ fn double<L: Lanes>(lanes: &L, key: Block, nodes: &mut [Block], parents: usize) 
 #[inline(always)]
 fn double_by<L: Lanes, const Q: usize>(lanes: &L, key: Block, nodes: &mut [Block], parents: usize) -> Block {
     let key = lanes.splat(key);
+    if !parents.is_multiple_of(4 * Q) {
+        // A level of fewer nodes.
+        let mut group = [[Block::ZERO; 4]; Q];
+        group.as_flattened_mut()[..parents].copy_from_slice(&nodes[..parents]);
+        let (children, _) = children(lanes, key, &group);
+        let children = children.as_flattened().as_flattened();
+        nodes[..2 * parents].copy_from_slice(&children[..2 * parents]);
+        return nodes[..2 * parents]
+            .iter()
+            .step_by(2)
+            .fold(Block::ZERO, |sum, &left| sum ^ left);
+    }
     let mut sum = lanes.splat(Block::ZERO);
     // From the last to the first: children overwrite no parents but their own, and those that are done.
-    let mut end = parents;
-    while end > 0 {
-        let first = end.saturating_sub(4 * Q);
-        let count = end - first;
-        let mut parents = [[Block::ZERO; 4]; Q];
-        parents.as_flattened_mut()[..count].copy_from_slice(&nodes[first..end]);
-        let mut inputs = [key; Q];
-        for k in 0..Q {
-            inputs[k] = lanes.load(&parents[k]);
+    for group in (0..parents / (4 * Q)).rev() {
+        let (parents, _) = nodes.as_chunks::<4>();
+        let (parents, _) = parents.as_chunks::<Q>();
+        let (pairs, lefts) = children(lanes, key, &parents[group]);
+        for left in lefts {
+            sum = lanes.xor(sum, left);
         }
-        let [hashes] = hash::hash(lanes, [key], [inputs]);
-        let mut children = [[[Block::ZERO; 2]; 4]; Q];
-        for k in 0..Q {
-            lanes.store_pairs([hashes[k], lanes.xor(inputs[k], hashes[k])], &mut children[k]);
-            if count == 4 * Q {
-                sum = lanes.xor(sum, hashes[k]);
-            }
-        }
-        let children = children.as_flattened().as_flattened();
-        nodes[2 * first..2 * end].copy_from_slice(&children[..2 * count]);
-        if count < 4 * Q {
-            // A level of few nodes.
-            return nodes[..2 * count]
-                .iter()
-                .step_by(2)
-                .fold(Block::ZERO, |sum, &left| sum ^ left);
-        }
-        end = first;
+        let (nodes, _) = nodes.as_chunks_mut::<2>();
+        let (nodes, _) = nodes.as_chunks_mut::<4>();
+        let (nodes, _) = nodes.as_chunks_mut::<Q>();
+        nodes[group] = pairs;
     }
     let mut parts = [Block::ZERO; 4];
     lanes.store(sum, &mut parts);
     parts[0] ^ parts[1] ^ parts[2] ^ parts[3]
+}
+
+/// Both children of each node, and the left ones again.
+#[inline(always)]
+fn children<L: Lanes, const Q: usize>(
+    lanes: &L,
+    key: L::V,
+    parents: &[[Block; 4]; Q],
+) -> ([[[Block; 2]; 4]; Q], [L::V; Q]) {
+    let mut inputs = [key; Q];
+    for k in 0..Q {
+        inputs[k] = lanes.load(&parents[k]);
+    }
+    let [hashes] = hash::hash(lanes, [key], [inputs]);
+    let mut children = [[[Block::ZERO; 2]; 4]; Q];
+    for k in 0..Q {
+        lanes.store_pairs([hashes[k], lanes.xor(inputs[k], hashes[k])], &mut children[k]);
+    }
+    (children, hashes)
 }

@@ -40,7 +40,7 @@ fn both_sets_reach_128_bits() {
         );
         // All but the one that this module counts low.
         let others = &attacks[..5];
-        assert!(others.iter().all(|attack| attack.bits > 190.0), "{attacks:?}");
+        assert!(others.iter().all(|attack| attack.bits > 180.0), "{attacks:?}");
         assert_eq!(set.samples().k / set.samples().block(), 128.0);
     }
     // A set of Ferret's kind, chosen by the other attacks: 64 wrong samples in k, on average.
@@ -54,9 +54,9 @@ fn both_sets_reach_128_bits() {
 fn cheaper_guesses_make_the_attack_on_sparse_rows_as_much_cheaper_as_is_stated() {
     let stated = include_str!("../../../../docs/parameters.md");
     for (guess, large, small) in [
-        (Guess::Solved, "133.9", "143.5"),
-        (Guess::EarlyAbort, "127.1", "137.2"),
-        (Guess::Read, "118.7", "130.2"),
+        (Guess::Solved, "132.0", "143.5"),
+        (Guess::EarlyAbort, "125.2", "137.2"),
+        (Guess::Read, "117.7", "130.2"),
     ] {
         let bits = [LARGE, SMALL].map(|set| format!("{:.1}", set.samples().core_guesses(guess)));
         assert_eq!(bits, [large, small], "{guess:?}");
@@ -74,7 +74,7 @@ fn an_iteration_makes_more_than_it_takes() {
     );
     assert_eq!(
         [LARGE.bits(), LARGE.seed(), LARGE.yields()],
-        [1_048_576, 84_096, 964_480]
+        [524_288, 49_280, 475_008]
     );
     for set in ALL {
         assert_eq!(set.yields() + set.seed(), set.bits());
@@ -84,22 +84,22 @@ fn an_iteration_makes_more_than_it_takes() {
         );
     }
     let each = |set: Lpn| set.iteration_bytes() as f64 / set.yields() as f64;
-    assert!(each(SMALL) < 1.07 && each(LARGE) < 0.306);
+    assert!(each(SMALL) < 0.917 && each(LARGE) < 0.484);
 }
 
 /// The texts on this crate and the jobs state these numbers.
 #[test]
 fn softspoken_is_cheaper_for_few_bits() {
-    for (symbols, bits) in [(32, 53_298), (24, 63_600), (16, 84_890)] {
+    for (symbols, bits) in [(32, 49_070), (24, 57_901), (16, 76_152)] {
         let cot = SoftSpoken::new(symbols).unwrap();
         assert_eq!(Lpn::worth_it_from(&cot), bits);
         let alone = |bits: u64| bits as f64 * f64::from(cot.sent_bits()) / 8.0;
         let cheapest = |bits| Lpn::cheapest(bits, &cot).bytes(bits, &cot);
         assert!(cheapest(bits) < alone(bits) && cheapest(bits - 1) >= alone(bits - 1));
         assert_eq!(Lpn::cheapest(0, &cot), SMALL);
-        assert_eq!(Lpn::cheapest(300_000, &cot), SMALL);
+        assert_eq!(Lpn::cheapest(200_000, &cot), SMALL);
         assert_eq!(Lpn::cheapest(1_000_000, &cot), LARGE);
-        assert!(cheapest(12_000_000) < 0.35 * 12e6);
+        assert!(cheapest(12_000_000) < 0.52 * 12e6);
     }
 }
 
