@@ -117,7 +117,7 @@ impl Config {
             }) => format!("{}: {blocks} blocks of 2^{block}, secret of 2^{secret}", Cot::Pcg),
         };
         vec![
-            ("authenticated".into(), "version 2".into()),
+            ("authenticated".into(), "version 3".into()),
             ("lot".into(), self.lot.to_string()),
             ("segment".into(), self.segment.to_string()),
             ("symbols".into(), self.symbols.to_string()),

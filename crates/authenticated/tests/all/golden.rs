@@ -20,8 +20,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         24,
         None,
         [
-            "b4d8a8a755c8575e7f682b5ff7d51201",
-            "acd2528099a2f4938290202cd0ab3e9c",
+            "7946d964a32669157eb31c19aa7e964c",
+            "a10eaea7df8060f173f14ba8eda376ab",
         ],
     ),
     (
@@ -29,8 +29,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         16,
         None,
         [
-            "2b6a0c8a94df9fd78a6617ed3b1f8788",
-            "9588ae706893136ff5d0d0b72c5ee845",
+            "9d8cf7b06d5255f3445d7ef74eb94098",
+            "c50aab35a0a890c2acc2dfff3e3ac442",
         ],
     ),
     (
@@ -38,8 +38,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         32,
         Some(lpn::SMALL),
         [
-            "52f70a83154df8b39095b10a388fe99f",
-            "e2736f2cbf6b185dbc603944bbb80d50",
+            "b5c208f3bfdc556af58d42e36fdf59af",
+            "ea5d8a4dcb5c45e6cfea80ffda964a83",
         ],
     ),
 ];

@@ -27,7 +27,9 @@
 //!
 //! **What a cheating holder learns.** All it sends is χ and X ⊕ x. If it tells another sum, off by y, the answer is the hash of W ⊕ Z ⊕ yΔ, which
 //! tells it nothing but whether one guess at the whole Δ is right for each call of the hash. Trees show Δ in hashes of nodes that are Δ plus what it knows,
-//! and one such hash is under one key: `cenote-params` counts it with the other hashes of garbling.
+//! and one such hash is under one key: `cenote-params` counts it with the other hashes of garbling. A holder may know, or have chosen, the MAC that a tree begins with, so what is hashed
+//! first is that MAC plus Δ. But MACs are fixed, and were checked, before the other side draws and tells what the keys of these hashes are made from, which is why it tells it with the trees
+//! and not before.
 //!
 //! **Bytes** of an iteration with t trees, each way: 16 (h - 1) t + 16 for the trees, 32 for the challenge and 32 for the answer.
 
@@ -114,7 +116,7 @@ impl Shape {
 
     fn is_sound(self) -> bool {
         (1..=code::MOST).contains(&self.secret)
-            && (1..=MOST_LEVELS as u32).contains(&self.block)
+            && (2..=MOST_LEVELS as u32).contains(&self.block)
             && (1..=1 << 16).contains(&self.blocks)
             && self.seed() < self.bits()
     }

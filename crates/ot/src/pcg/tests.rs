@@ -288,6 +288,79 @@ fn nothing_serves_twice_or_under_another_difference() {
     }
 }
 
+/// A tree grown from something else than the key of its first bit: the holder has a MAC that belongs to neither node of the first level.
+#[test]
+fn a_tree_of_another_root_is_caught() {
+    for tree in [0, 17, TINY.blocks as usize - 1] {
+        let [first, second] = both(None, |first, channel| {
+            let mut pcg = dealt(first, channel, 8, TINY).unwrap();
+            let Pcg { mutual, state } = &mut pcg;
+            let made = state.call(|secrets| {
+                secrets.begin(mutual, channel)?;
+                let at = TINY.secret() + tree * TINY.block as usize;
+                let key = secrets.seed.keys[at];
+                if !first {
+                    secrets.seed.keys[at] = key ^ Block([0, 64]);
+                }
+                secrets.grow(channel)?;
+                secrets.seed.keys[at] = key;
+                let places = secrets.regrow(channel)?;
+                secrets.check(&places, channel)
+            });
+            made.map(|()| mutual.delta())
+        });
+        assert!(caught(&first), "tree {tree}: {first:?}");
+        assert!(second.is_ok());
+    }
+}
+
+/// However rows are asked for, they have the same places.
+#[test]
+fn rows_do_not_depend_on_how_they_are_cut() {
+    let count = 1500;
+    let prg = Prg::new(Block([5, 6]));
+    let code = Code {
+        places: &prg,
+        iteration: 9,
+    };
+    let mut entropy = Entropy::for_tests(12);
+    let mut block = || entropy.block();
+    let secret: Vec<Pair> = (0..256)
+        .map(|_| Pair {
+            mac: block(),
+            key: block(),
+        })
+        .collect();
+    let noise = [(); 2].map(|()| (0..count).map(|_| block()).collect::<Vec<_>>());
+    let encoded = |rows: Range<usize>| {
+        let [mut macs, mut keys] = [(); 2].map(|()| vec![Block::ZERO; rows.len()]);
+        let noise = noise.each_ref().map(|noise| &noise[rows.clone()]);
+        let out = Rows {
+            macs: &mut macs,
+            keys: &mut keys,
+        };
+        code.encode(&secret, noise, rows, out);
+        [macs, keys]
+    };
+    let all = encoded(0..count);
+    for first in [0, 1, 15, 16, 17, 500, 511, 512, 513] {
+        for length in [0, 1, 15, 16, 31, 495, 496, 497, 512, 900] {
+            let rows = first..first + length;
+            let cut = all.each_ref().map(|all| all[rows.clone()].to_vec());
+            assert_eq!(encoded(rows.clone()), cut, "{rows:?}");
+        }
+    }
+    // No two have the same places: what is left without the noise differs.
+    let mut sums: Vec<_> = all[0]
+        .iter()
+        .zip(&noise[0])
+        .map(|(&sum, &noise)| (sum ^ noise).to_bytes())
+        .collect();
+    sums.sort_unstable();
+    sums.dedup();
+    assert_eq!(sums.len(), count);
+}
+
 /// Trees and answers of one iteration are none of the next.
 #[test]
 fn replayed_messages_are_caught() {

@@ -3,7 +3,7 @@
 //!
 //! The sum of a level is Δ. The children of a node are its hash, and the sum of its hash and of itself. So the side that knows Δ tells
 //! of each level the sum of its left nodes, added to its key of a bit b, and the other side, which has the MAC, gets the sum of the left nodes or
-//! of the right ones, by b. What it has not is one node of a level: its children are the only ones that it cannot compute, and one of them the sum
+//! of the right ones, by b. Of the first level it need tell nothing: the left node is the key itself, so the MAC is the left node or the right one. What it has not is one node of a level: its children are the only ones that it cannot compute, and one of them the sum
 //! tells. The one leaf that it lacks is, plus Δ, the sum of all others.
 
 use std::hint::black_box;
@@ -31,7 +31,7 @@ impl Number {
     }
 }
 
-/// All leaves of a tree, with bit 0 cleared. `leaves[0]` is random to begin with; `sums` are the sums of left nodes, level by level.
+/// All leaves of a tree, with bit 0 cleared. `leaves[0]` is the key of the first level's bit to begin with; `sums` are the sums of left nodes, level by level.
 pub(super) fn grow(number: Number, delta: Block, leaves: &mut [Block], sums: &mut [Block]) {
     assert_eq!(leaves.len(), 1 << sums.len());
     run(Grow {

@@ -8,10 +8,8 @@ use cenote_net::{
     connect,
 };
 use cenote_ot::bits::{BitReceiver, BitSender};
-use cenote_ot::mutual::Mutual;
-use cenote_ot::pcg::{Pcg, Shape};
 use cenote_ot::{DeltaReceiver, DeltaSender};
-use cenote_primitives::{Block, Entropy};
+use cenote_primitives::Entropy;
 
 const STRINGS: usize = 1_000_000;
 const REPEATS: u32 = 5;
@@ -172,76 +170,4 @@ fn speed_over_loopback() {
     }
     sender.join().unwrap();
     clock.print("Δ-receiver");
-}
-
-/// Authenticated bits made at once.
-const BITS: usize = 1 << 16;
-
-/// Makes MACs and keys.
-type Extend<'a> = dyn FnMut(&mut dyn Channel, &mut [Block], &mut [Block]) + 'a;
-
-/// What a bit of both sides takes, by SoftSpoken and from generators of some shapes: wall time, and that of a thread.
-#[test]
-#[ignore = "measures, and takes all cores"]
-fn speed_of_authenticated_bits() {
-    let shape = |secret, block, blocks| Shape {
-        secret,
-        block,
-        blocks,
-    };
-    let shapes = [shape(14, 7, 1024), shape(16, 9, 2048), shape(17, 10, 2048)];
-    let side = |first: bool, channel: &mut dyn Channel| {
-        let mut entropy = Entropy::os();
-        let (mut macs, mut keys) = (vec![Block::ZERO; BITS], vec![Block::ZERO; BITS]);
-        let mut tell = |what: String, channel: &mut dyn Channel, times: usize, extend: &mut Extend<'_>| {
-            meet(channel).unwrap();
-            let (start, used, before) = (Instant::now(), busy(), channel.meter().payload_sent);
-            for _ in 0..times {
-                extend(channel, &mut macs, &mut keys);
-            }
-            let count = (times * BITS) as f64;
-            let each = |time: Duration| time.as_secs_f64() * 1e9 / count;
-            let bytes = (channel.meter().payload_sent - before) as f64 / count;
-            if first {
-                let (wall, busy) = (each(start.elapsed()), each(busy() - used));
-                println!(
-                    "{what}: {wall:.1} ns a bit both ways, of which a thread is busy {busy:.1}; {bytes:.2} bytes each way"
-                );
-            }
-        };
-        for symbols in [32, 24, 16] {
-            let mut mutual = Mutual::new(channel, &mut entropy, b"measure", first, symbols).unwrap();
-            tell(
-                format!("{symbols} symbols"),
-                channel,
-                16,
-                &mut |channel, macs, keys| {
-                    mutual.extend(channel, macs, keys).unwrap();
-                },
-            );
-        }
-        for shape in shapes {
-            let mutual = Mutual::new(channel, &mut entropy, b"measure", first, 8).unwrap();
-            let mut pcg = Pcg::new(mutual, &mut entropy, shape, Block::ZERO);
-            pcg.extend(
-                channel,
-                &mut vec![Block::ZERO; shape.yields()],
-                &mut vec![Block::ZERO; shape.yields()],
-            )
-            .unwrap();
-            tell(
-                format!("{shape:?}"),
-                channel,
-                2 * shape.yields() / BITS,
-                &mut |channel, macs, keys| {
-                    pcg.extend(channel, macs, keys).unwrap();
-                },
-            );
-        }
-    };
-    let [mut to_second, mut to_first] = loopback();
-    std::thread::scope(|scope| {
-        scope.spawn(|| side(true, &mut *to_second));
-        side(false, &mut *to_first);
-    });
 }
