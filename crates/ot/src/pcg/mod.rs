@@ -27,9 +27,9 @@
 //!
 //! **What a cheating holder learns.** All it sends is χ and X ⊕ x. If it tells another sum, off by y, the answer is the hash of W ⊕ Z ⊕ yΔ, which
 //! tells it nothing but whether one guess at the whole Δ is right for each call of the hash. Trees show Δ in hashes of nodes that are Δ plus what it knows,
-//! and one such hash is under one key: `cenote-params` counts it with the other hashes of garbling. A holder may know, or have chosen, the MAC that a tree begins with, so what is hashed
-//! first is that MAC plus Δ. But MACs are fixed, and were checked, before the other side draws and tells what the keys of these hashes are made from, which is why it tells it with the trees
-//! and not before.
+//! and one such hash is under one key: `cenote-params` counts it with the other hashes of garbling. A holder may
+//! know, or have chosen, the MAC that a tree begins with, so what is hashed first is that MAC plus Δ. But MACs are fixed, and were checked, before the other side
+//! draws what the keys of these hashes are made from, which is why it tells that with the trees and not before.
 //!
 //! **Bytes** of an iteration with t trees, each way: 16 (h - 1) t + 16 for the trees, 32 for the challenge and 32 for the answer.
 
@@ -158,7 +158,7 @@ struct Secrets {
     iterations: u64,
     /// What the iteration was made from: secret, places, and what hides them. Empty before the first.
     seed: Pairs,
-    /// The secret again.
+    /// The secret of the seed again, as the code reads it.
     secret: Zeroizing<Vec<Pair>>,
     noise: Pairs,
     /// The first row that was not given out. The first of all are kept back.

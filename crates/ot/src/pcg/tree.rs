@@ -3,7 +3,8 @@
 //!
 //! The sum of a level is Δ. The children of a node are its hash, and the sum of its hash and of itself. So the side that knows Δ tells
 //! of each level the sum of its left nodes, added to its key of a bit b, and the other side, which has the MAC, gets the sum of the left nodes or
-//! of the right ones, by b. Of the first level it need tell nothing: the left node is the key itself, so the MAC is the left node or the right one. What it has not is one node of a level: its children are the only ones that it cannot compute, and one of them the sum
+//! of the right ones, by b. Of the first level it need tell nothing: the left node is the key itself, so the MAC is the left node or the right one.
+//! What the other side has not is one node of a level: its children are the only ones that it cannot compute, and one of them the sum
 //! tells. The one leaf that it lacks is, plus Δ, the sum of all others.
 
 use std::hint::black_box;
