@@ -97,6 +97,7 @@ fn messages_of_another_length_are_refused() {
                 let honest = &results[usize::from(cheater == GARBLER)];
                 let error = honest.as_ref().unwrap_err();
                 assert!(error.to_string().contains(&cheater.to_string()), "{error}");
+                assert_eq!(check(honest), cenote_session::MESSAGE_FORM, "{error}");
             }
         }
     }
