@@ -14,7 +14,7 @@ use cenote_session::{Check, Error, Guarded, Ledger, Recent, Result};
 use cenote_store::{ItemId, Store};
 
 use crate::memory::Memory;
-use crate::offline::Supply;
+use crate::offline::{Lots, Supply};
 use crate::online::Party;
 use crate::online::circuit::Circuit;
 use crate::online::ready::Ready;
@@ -109,7 +109,7 @@ impl AuthenticatedEngine {
         ledger.costs.add_phase("setup", setup);
         let memory = Memory {
             sizes: &sizes,
-            lot: config.lot.into(),
+            lot: config.lots()[1].into(),
             segment: config.segment.into(),
             generator: config.generator,
         };
@@ -144,7 +144,7 @@ impl AuthenticatedEngine {
         let keys = begun.checked(Keys::begin(&begun, channel, config, Role::of(me, config.garbler)))?;
         let [copy, _] = begun.copies;
         let kept = begun.kept.map(|kept| (kept, copy));
-        let supply = Supply::new(&begun.sizes, config.lot as usize, kept)?;
+        let supply = Supply::new(&begun.sizes, Lots::new(config, &begun.sizes), kept)?;
         Ok((begun.sizes, Party::new(keys, supply, config.segment as usize)))
     }
 

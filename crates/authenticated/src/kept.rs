@@ -99,12 +99,9 @@ impl Keep for Keeping<'_> {
     /// As if the session had to fill the pool.
     fn is_spent(&self, sizes: &Sizes, spent: &Spent) -> bool {
         let Config {
-            demand,
-            lot,
-            generator,
-            ..
+            demand, generator, ..
         } = *self.config;
-        let session = sizes.session(demand, lot, generator);
+        let session = sizes.session(demand, self.config.lots(), generator);
         sizes.within(&sizes.after(session, spent, 1)).is_err()
     }
 

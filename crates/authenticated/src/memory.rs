@@ -29,6 +29,7 @@ const GROUP_OF_LANES: u64 = 128 << 20;
 /// What a party's session holds.
 pub(crate) struct Memory<'a> {
     pub(crate) sizes: &'a Sizes,
+    /// The largest.
     pub(crate) lot: u64,
     pub(crate) segment: u64,
     pub(crate) generator: Option<Lpn>,

@@ -33,8 +33,8 @@ pub struct Authenticated {
     /// Leaky ANDs in the pool, up to [`MAX_POOL`]; without it, as many as make the job cheapest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<u32>,
-    /// Leaky ANDs made at once, from 64 to 2^22: more of them where messages take long. Each lot is tested once, which takes about 0.1 ms. Without it,
-    /// as many as stay in a core's own cache.
+    /// Leaky ANDs made at once, from 64 to 2^22. Each lot is tested once, which takes about 0.1 ms. Without it, as many as stay in a core's own cache,
+    /// or up to eight times as many where messages take long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lot: Option<u32>,
     /// Symbols of Δ, from 16 to 128: the fewer, the fewer bytes and the more work.
@@ -84,9 +84,11 @@ impl Authenticated {
         };
         let softspoken = SoftSpoken::new(self.symbols).map_err(|refusal| refusal.to_string())?;
         let prepared = Prepared::new(sizes, ands, known, self.lot).with_bits(inputs, self.cot, &softspoken);
-        let session = prepared
-            .sizes
-            .session([ands, inputs], prepared.lot, prepared.generator);
+        let session = prepared.sizes.session(
+            [ands, inputs],
+            [prepared.lot, prepared.largest_lot],
+            prepared.generator,
+        );
         prepared.sizes.within(&session)?;
         Ok(prepared)
     }
@@ -110,7 +112,7 @@ impl Authenticated {
     /// What an engine is started with.
     pub fn config(&self, session: &str, prepared: &Prepared) -> Config {
         let mut config = Config::new(session);
-        config.lot = prepared.lot;
+        (config.lot, config.largest_lot) = (prepared.lot, Some(prepared.largest_lot));
         config.segment = prepared.segment;
         config.symbols = self.symbols;
         config.generator = prepared.generator;
@@ -181,7 +183,7 @@ impl Protocol for Authenticated {
     fn memory_bytes(&self, prepared: &Prepared, demand: &Demand<'_>, _: PartyId) -> u64 {
         let memory = Memory {
             sizes: &prepared.sizes,
-            lot: prepared.lot.into(),
+            lot: prepared.largest_lot.into(),
             segment: prepared.segment.into(),
             generator: prepared.generator,
         };

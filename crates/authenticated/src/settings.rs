@@ -73,6 +73,8 @@ pub struct Config {
     pub session: String,
     /// Leaky ANDs made at once. Whether they are right is tested once for all of them, which takes each party about 0.1 ms.
     pub lot: u32,
+    /// The most leaky ANDs made at once, if the garbler may make lots larger where messages take long.
+    pub largest_lot: Option<u32>,
     /// Gates garbled at once: there is one message each way for so many.
     pub segment: u32,
     /// Symbols of Δ: fewer bytes and more work for each authenticated bit the fewer they are.
@@ -96,6 +98,7 @@ impl Config {
         Self {
             session: session.into(),
             lot: 1 << 14,
+            largest_lot: None,
             segment: 1 << 11,
             symbols: 24,
             generator: None,
@@ -104,6 +107,11 @@ impl Config {
             entropy: Entropy::os(),
             compared: false,
         }
+    }
+
+    /// Leaky ANDs made at once, at first and at most.
+    pub(crate) fn lots(&self) -> [u32; 2] {
+        [self.lot, self.largest_lot.unwrap_or(self.lot)]
     }
 
     /// What must be the same at both parties, besides the session's name.
@@ -116,9 +124,11 @@ impl Config {
                 blocks,
             }) => format!("{}: {blocks} blocks of 2^{block}, secret of 2^{secret}", Cot::Pcg),
         };
+        let [lot, largest_lot] = self.lots();
         vec![
             ("authenticated".into(), "version 3".into()),
-            ("lot".into(), self.lot.to_string()),
+            ("lot".into(), lot.to_string()),
+            ("largest lot".into(), largest_lot.to_string()),
             ("segment".into(), self.segment.to_string()),
             ("symbols".into(), self.symbols.to_string()),
             ("cot".into(), cot),
@@ -132,8 +142,14 @@ impl Config {
     /// [`Error::BadInput`], which says what is wrong.
     pub fn check(&self) -> Result<()> {
         let refuse = |reason: String| Err(Error::BadInput(reason));
-        if !(MIN_LOT..=MAX_LOT).contains(&self.lot) {
-            return refuse(format!("lots of {} leaky ANDs: 64 to 2^22", self.lot));
+        let [lot, largest_lot] = self.lots();
+        if !(MIN_LOT..=MAX_LOT).contains(&lot) {
+            return refuse(format!("lots of {lot} leaky ANDs: 64 to 2^22"));
+        }
+        if !(lot..=MAX_LOT).contains(&largest_lot) {
+            return refuse(format!(
+                "lots of up to {largest_lot} leaky ANDs: at least the {lot} of the first, and up to 2^22"
+            ));
         }
         if !(1..=1 << 20).contains(&self.segment) {
             return refuse(format!("segments of {} gates: 1 to 2^20", self.segment));
@@ -211,9 +227,17 @@ impl Sizes {
         })
     }
 
-    /// About what a session does that begins with an empty pool: with so many AND gates and bits of inputs, and so many leaky ANDs made at once.
-    pub(crate) fn session(&self, [gates, inputs]: [u64; 2], lot: u32, generator: Option<Lpn>) -> Use {
-        let lots = self.made(gates).div_ceil(lot.into()) as f64;
+    /// About what a session does that begins with an empty pool: with so many AND gates and bits of inputs, and so many leaky ANDs made at once, at
+    /// first and at most.
+    pub(crate) fn session(
+        &self,
+        [gates, inputs]: [u64; 2],
+        [lot, largest]: [u32; 2],
+        generator: Option<Lpn>,
+    ) -> Use {
+        // The last lot may be the largest.
+        let made = self.made(gates).saturating_add((largest - lot).into());
+        let lots = made.div_ceil(lot.into()) as f64;
         let (lot, bucket) = (lot as usize, self.bucket());
         // With each lot come masks of the gates that can be drawn.
         let bits = 3 * lot + lot / bucket + 1;
@@ -313,15 +337,18 @@ mod tests {
             }
         }
         let sizes = Sizes::search(80, 1 << 20).unwrap();
-        let suffice = |sizes: &Sizes, gates| sizes.within(&sizes.session([gates, 0], 1 << 14, None));
+        let suffice = |sizes: &Sizes, gates| sizes.within(&sizes.session([gates, 0], [1 << 14; 2], None));
         assert!(suffice(&sizes, 1000).is_ok());
         let refused = suffice(&sizes, 1 << 40).unwrap_err();
         assert!(
             refused.contains("a security of 80 bits") && refused.contains("1 to 63"),
             "{refused}"
         );
-        let refused =
-            sizes.within(&sizes.after(sizes.session([1000, 0], 1 << 14, None), &[1 << 28, 1 << 28, 0], 1));
+        let refused = sizes.within(&sizes.after(
+            sizes.session([1000, 0], [1 << 14; 2], None),
+            &[1 << 28, 1 << 28, 0],
+            1,
+        ));
         assert!(refused.unwrap_err().contains("1 to 79"));
         assert!(suffice(&Sizes::search(40, 1 << 20).unwrap(), 1 << 50).is_ok());
     }

@@ -24,6 +24,8 @@ steps! {
     CONFIRM_EQUALITY = 0x523, "compare leaky ANDs";
     /// The coin that decides what is drawn, both ways.
     COIN = 0x524, "toss the coin of the pool";
+    /// How many leaky ANDs the next lot has, to the evaluator.
+    LOT = 0x525, "say how large the next lot is";
 }
 
 steps! {

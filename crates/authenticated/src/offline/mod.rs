@@ -8,11 +8,13 @@
 
 pub(crate) mod equality;
 mod leaky;
+mod lots;
 mod short;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cenote_net::Channel;
 use cenote_pool::kept::{Copy, KeptPool};
@@ -21,6 +23,7 @@ use cenote_primitives::{Block, as_bytes, as_bytes_mut, prefetch};
 use cenote_session::{Error, MESSAGE_FORM, Result, room};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
+pub(crate) use self::lots::Lots;
 use self::short::Short;
 use crate::kept::Numbers;
 use crate::settings::Sizes;
@@ -151,7 +154,7 @@ pub(crate) struct Supply {
     /// Leaky ANDs of a triple.
     pub(crate) bucket: usize,
     size: usize,
-    pub(crate) lot: usize,
+    pub(crate) lots: Lots,
     sums: Blocks,
 }
 
@@ -159,7 +162,7 @@ impl Supply {
     /// An empty pool, or, if there is something on disk, what is left of that one.
     pub(crate) fn new(
         sizes: &Sizes,
-        lot: usize,
+        lots: Lots,
         kept: Option<(Arc<KeptPool>, Option<Copy>)>,
     ) -> Result<Self> {
         let size = sizes.pool.pool_size as usize;
@@ -180,7 +183,7 @@ impl Supply {
             masks: Masks::default(),
             bucket: sizes.bucket(),
             size,
-            lot,
+            lots,
             sums: Blocks::default(),
         })
     }
@@ -216,10 +219,14 @@ impl Supply {
         told: &mut dyn FnMut(u64),
     ) -> Result<()> {
         while self.pool.left() < gates.saturating_mul(self.bucket) {
-            let room = self.pool.len() + self.pool.left() + self.lot;
+            let begun = Instant::now();
+            let lot = self.lots.next();
+            let room = self.pool.len() + self.pool.left() + lot;
             let drawable = room.saturating_sub(self.size);
             let masks = (drawable / self.bucket).saturating_sub(self.masks.left());
-            self.refill(keys, channel, self.lot, masks)?;
+            let round_trip = self.refill(keys, channel, lot, masks)?;
+            self.lots
+                .agree(keys.role, channel, [begun.elapsed(), round_trip])?;
             told(self.pool.len() as u64);
         }
         self.ready_masks(keys, channel, gates)
@@ -242,14 +249,14 @@ impl Supply {
         Ok(())
     }
 
-    /// Makes `count` leaky ANDs, puts them into the pool, and makes so many masks.
+    /// Makes `count` leaky ANDs, puts them into the pool, and makes so many masks. Gives how long the coin took.
     fn refill(
         &mut self,
         keys: &mut Keys,
         channel: &mut dyn Channel,
         count: usize,
         masks: usize,
-    ) -> Result<()> {
+    ) -> Result<Duration> {
         let all = 3 * count + masks;
         let mut made = self.pool.room();
         made.count = count;
@@ -272,12 +279,14 @@ impl Supply {
         };
         lot.make(keys, channel, &mut self.sums[..count])?;
         // What was made is compared, and in its place.
+        let asked = Instant::now();
         let coin = keys.coin(channel, steps::COIN)?;
+        let round_trip = asked.elapsed();
         if let Some(numbers) = &mut self.numbers {
             numbers.made(coin, count)?;
         }
         self.pool.refill(made, (0..count as u32).collect(), coin);
-        Ok(())
+        Ok(round_trip)
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Prepared {
     pub sizes: Sizes,
     /// Leaky ANDs made at once.
     pub lot: u32,
+    /// The most leaky ANDs made at once: more than these where messages take long.
+    pub largest_lot: u32,
     /// Gates garbled at once.
     pub segment: u32,
     /// The sizes of the generator of authenticated bits, if there is one: those that take the fewest bytes.
@@ -23,8 +25,14 @@ pub struct Prepared {
     pub(super) bits: u64,
 }
 
-/// Most leaky ANDs made at once where it is not stated how many.
+/// Most leaky ANDs made at once where it is not stated how many, and messages do not take long.
 const LARGEST_LOT: u64 = 1 << 14;
+
+/// Most leaky ANDs made at once where it is not stated how many.
+const LARGEST_SLOW_LOT: u64 = 1 << 17;
+
+/// The fewest large lots that the leaky ANDs of a session come in.
+const SLOW_LOTS: u64 = 8;
 
 /// Most gates garbled at once.
 const LARGEST_SEGMENT: u32 = 1 << 15;
@@ -43,9 +51,14 @@ impl Prepared {
             .max(if known { 1 } else { GUESSED_LOTS });
         let lot = made.div_ceil(lots).clamp(SMALLEST_LOT, LARGEST_LOT);
         let lot = stated.unwrap_or(lot.next_multiple_of(64) as u32);
+        let largest_lot = match stated {
+            Some(lot) => lot,
+            None => lot.max((made / SLOW_LOTS).min(LARGEST_SLOW_LOT) as u32),
+        };
         let usual = Config::new("").segment;
         Self {
             lot,
+            largest_lot,
             segment: (lot / 8).clamp(usual, LARGEST_SEGMENT),
             sizes,
             generator: None,
@@ -84,6 +97,7 @@ impl Prepared {
         if let Some(fields) = value.as_object_mut() {
             fields.remove("security");
             fields.insert("lot".into(), self.lot.into());
+            fields.insert("largest_lot".into(), self.largest_lot.into());
             if let Some(sizes) = &self.generator {
                 let sizes = serde_json::to_value(sizes).expect("sizes are numbers");
                 fields.insert("generator".into(), sizes);

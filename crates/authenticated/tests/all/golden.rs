@@ -20,8 +20,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         24,
         None,
         [
-            "7946d964a32669157eb31c19aa7e964c",
-            "a10eaea7df8060f173f14ba8eda376ab",
+            "98b0051afbd0d2e08f1864f75b413be5",
+            "70fcdd81d4d1fe17e0db9a1007b14f07",
         ],
     ),
     (
@@ -29,8 +29,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         16,
         None,
         [
-            "9d8cf7b06d5255f3445d7ef74eb94098",
-            "c50aab35a0a890c2acc2dfff3e3ac442",
+            "44af4245fde9bc3f6bdd3658885153ee",
+            "6ef8d43c260da169808c534c4cfa38b2",
         ],
     ),
     (
@@ -38,8 +38,8 @@ const RECORDED: [(u8, u32, Option<Lpn>, [&str; 2]); 3] = [
         32,
         Some(lpn::SMALL),
         [
-            "b5c208f3bfdc556af58d42e36fdf59af",
-            "ea5d8a4dcb5c45e6cfea80ffda964a83",
+            "781bf8934813329fc14aebd4ecd4593d",
+            "aea949600a33798dbf8a6ee428fabb83",
         ],
     ),
 ];

@@ -24,8 +24,10 @@ pub fn usual() -> Vec<Load> {
 /// The settings that are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Authenticated {
-    /// Leaky ANDs made at once.
+    /// Leaky ANDs made at once, at first.
     pub lot: u32,
+    /// At most.
+    pub largest_lot: u32,
     /// Gates garbled at once.
     pub segment: u32,
     /// Symbols of the difference in the OTs.
@@ -37,7 +39,7 @@ pub struct Authenticated {
 impl Authenticated {
     fn config(&self) -> Config {
         let mut config = Config::new("cenote bench authenticated");
-        config.lot = self.lot;
+        (config.lot, config.largest_lot) = (self.lot, Some(self.largest_lot));
         config.segment = self.segment;
         config.symbols = self.symbols;
         config.generator = match self.cot {
@@ -85,7 +87,7 @@ impl Pooled for Authenticated {
 
     /// Two lots are made at least.
     fn least_gates(&self, sizes: &Sizes) -> u64 {
-        2 * u64::from(self.lot) / u64::from(sizes.pool.bucket)
+        2 * u64::from(self.largest_lot) / u64::from(sizes.pool.bucket)
     }
 
     fn make_ready(engine: &mut AuthenticatedEngine, gates: usize) -> Result<()> {

@@ -11,8 +11,9 @@ type Row = PoolRow<Authenticated>;
 impl Told for Authenticated {
     fn describe(&self) -> String {
         format!(
-            "lots of {} leaky ANDs, segments of {} gates, {} symbols, {}",
+            "lots of {} to {} leaky ANDs, segments of {} gates, {} symbols, {}",
             grouped(self.lot.into()),
+            grouped(self.largest_lot.into()),
             grouped(self.segment.into()),
             self.symbols,
             self.cot,

@@ -114,8 +114,8 @@ fn every_step_is_perturbed() {
     for (from, own) in [(GARBLER, garblers), (EVALUATOR, evaluators)] {
         assert_eq!(sorted(&[&steps_of(from)]), sorted(&[&both, &own]), "{from}");
     }
-    // Pools that are kept, and circuits that were garbled ahead, have tests of their own.
-    let kept = [steps::KEPT_POOLS, steps::TIE_MASKS, steps::TIE_LABELS];
+    // Pools that are kept, circuits that were garbled ahead, and lots that grow have tests of their own.
+    let kept = [steps::KEPT_POOLS, steps::TIE_MASKS, steps::TIE_LABELS, steps::LOT];
     let [base, bits, points] = [
         cenote_ot::steps::ALL,
         cenote_ot::steps::MUTUAL,
@@ -142,10 +142,9 @@ fn bits_beyond_the_last_are_refused() {
             let at = if last { body.len() - 1 } else { 7 };
             body[at] |= 0x80;
         });
-        let results = Session::cheating(3, cheater, &adversary).run(|engine| {
-            engine.parts().0.supply.lot = 190;
-            program(30)(engine)
-        });
+        let mut session = Session::cheating(3, cheater, &adversary);
+        session.lots = [190; 2];
+        let results = session.run(program(30));
         let honest = &results[usize::from(cheater == GARBLER)];
         assert_eq!(check(honest), cenote_session::MESSAGE_FORM, "{}", step.name);
     }

@@ -3,6 +3,7 @@
 mod gates;
 mod hash;
 mod leaky;
+mod lots;
 mod messages;
 mod pool;
 mod replay;
@@ -24,6 +25,7 @@ use cenote_testkit::{Adversary, Message, noticed};
 
 use super::*;
 use crate::checks::{BIT_OPENING, GATES, LEAKY_AND, MASKED_VALUES, OT_CONSISTENCY, OWN_INPUT, POINTS};
+use crate::settings::MAX_LOT;
 use crate::setup::{Base, ONE};
 use crate::{AuthenticatedWires, steps};
 
@@ -87,6 +89,8 @@ struct Session {
     over_bases: bool,
     /// Bits of each party's leaky ANDs.
     leaky_bits: [u32; 2],
+    /// Leaky ANDs made at once, at first and at most.
+    lots: [u32; 2],
 }
 
 /// What sessions rest on that are run hundreds of times: making it takes far longer than all else that they do.
@@ -120,7 +124,7 @@ fn begin(
         copies: [None, None],
     };
     let keys = Keys::begin(&begun, channel.as_mut(), &mut config, role)?;
-    let supply = Supply::new(&sizes, config.lot as usize, None)?;
+    let supply = Supply::new(&sizes, Lots::new(&config, &sizes), None)?;
     let party = Party::new(keys, supply, config.segment as usize);
     Ok(AuthenticatedEngine::begun(
         me,
@@ -145,6 +149,7 @@ impl Session {
             generator: None,
             over_bases: false,
             leaky_bits: [LENGTHS[0]; 2],
+            lots: [192; 2],
         }
     }
 
@@ -180,12 +185,13 @@ impl Session {
         let for_garbler: Box<dyn Channel> = Box::new(garbler.wrap(label(), Box::new(for_garbler)));
         let for_evaluator: Box<dyn Channel> = Box::new(evaluator.wrap(label(), Box::new(for_evaluator)));
         let (program, seed, generator) = (&program, self.seed, self.generator);
-        let (over_bases, leaky_bits) = (self.over_bases, self.leaky_bits);
+        let (over_bases, leaky_bits, [lot, largest_lot]) = (self.over_bases, self.leaky_bits, self.lots);
         std::thread::scope(|scope| {
             let party = |me: PartyId, channel: Box<dyn Channel>| {
                 scope.spawn(move || {
                     let mut config = config(2 * seed + u64::from(me.0));
                     config.generator = generator;
+                    (config.lot, config.largest_lot) = (lot, Some(largest_lot));
                     let sizes = toy(leaky_bits[me.index()]);
                     let mut engine = match over_bases {
                         true => {

@@ -68,8 +68,10 @@ pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
 }
 
 pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result<()> {
+    let [lot, largest_lot] = options.lot.map_or([1 << 14, 1 << 17], |lot| [small(lot); 2]);
     let protocol = Authenticated {
-        lot: small(options.lot),
+        lot,
+        largest_lot,
         segment: small(options.segment),
         symbols: options.symbols,
         cot: options.cot,

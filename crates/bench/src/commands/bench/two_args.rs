@@ -159,9 +159,9 @@ pub(crate) struct BenchAuthenticated {
     /// About how many seconds to run each circuit with leaky ANDs made as they are drawn (at least two lots), and over the full pool
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "5")]
     pub(crate) seconds: Duration,
-    /// Leaky ANDs made at once: more of them suit links with long delays
-    #[arg(long, value_name = "N", value_parser = quantity, default_value = "16Ki")]
-    pub(crate) lot: u64,
+    /// Leaky ANDs made at once: more of them suit links with long delays [default: 16Ki, up to 128Ki where messages take long]
+    #[arg(long, value_name = "N", value_parser = quantity)]
+    pub(crate) lot: Option<u64>,
     /// Gates garbled at once
     #[arg(long, value_name = "N", value_parser = quantity, default_value = "2Ki")]
     pub(crate) segment: u64,
