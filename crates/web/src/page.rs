@@ -24,6 +24,7 @@ const FILES: &[(&str, &str, &str)] = files! {
     "/page/style.css", CSS, "style.css";
     "/page/icon.svg", SVG, "icon.svg";
     "/page/main.js", JS, "main.js";
+    "/page/answer.js", JS, "answer.js";
     "/page/api.js", JS, "api.js";
     "/page/audit.js", JS, "audit.js";
     "/page/chart.js", JS, "chart.js";

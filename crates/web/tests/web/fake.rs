@@ -15,7 +15,7 @@ use cenote_service::{Address, Database, Error, Job, Jobs, Live, Result, ResultKe
 use cenote_web::{House, Limits, Options, Running as Served};
 use zeroize::Zeroizing;
 
-/// What an output of every job is here.
+/// What every job gives here, if nothing else is said.
 pub(crate) const RESULT: &str = r#"{"sum":"7"}"#;
 
 /// Party 0 of three.
@@ -35,6 +35,8 @@ pub(crate) struct Shown {
     pub(crate) alarms: Vec<Alarm>,
     pub(crate) counts: Counts,
     pub(crate) summary: String,
+    /// What jobs give.
+    pub(crate) result: String,
     pub(crate) statistical: u16,
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) ready: std::result::Result<(), String>,
@@ -97,6 +99,7 @@ impl Fake {
                     refused: BTreeMap::from([(1, 3)]),
                 },
                 summary: "Adds three numbers.".into(),
+                result: RESULT.into(),
                 statistical: 40,
                 files: BTreeMap::new(),
                 ready: Ok(()),
@@ -223,7 +226,8 @@ impl Fake {
             total: 1000,
             shards: None,
         }));
-        let sealed = self.key.seal(id, RESULT.as_bytes()).expect("sealed");
+        let result = self.shown.lock().expect("whole").result.clone();
+        let sealed = self.key.seal(id, result.as_bytes()).expect("sealed");
         let keeps = self.jobs.get(id).expect("there").proposal.keeps;
         let share = |keep: &Keep| self.key.seal_kept(id, &keep.name, b"share").ok();
         let kept = keeps.iter().filter_map(share).collect();

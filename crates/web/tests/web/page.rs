@@ -1,5 +1,6 @@
 //! The page, in a real browser.
 
+mod answers;
 mod drawing;
 mod jobs;
 mod look;
@@ -265,7 +266,7 @@ fn charts_show_the_last_hour_and_say_what_they_show() {
     world.fake.tell(&Happened::Stock);
     browser.until("document.querySelectorAll('svg.chart polyline').length >= 3");
     for beginning in [
-        "Stock of three: triples. stock: 20M at last, 40M at most",
+        "Stock of three: triples. stock: 20M now, 40M at its highest",
         "Jobs a minute. done: ",
         "Time from submission to result. half of the jobs within: 5 ms",
     ] {

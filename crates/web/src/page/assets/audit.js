@@ -2,7 +2,7 @@
 
 import { get, post } from "./api.js";
 import { card, el, say, table, trouble } from "./dom.js";
-import { parties, party, shortName, time } from "./format.js";
+import { bytes, parties, party, shortName, time } from "./format.js";
 
 export async function audit(house) {
   const { lines } = await get("audit?lines=200");
@@ -42,12 +42,15 @@ function who(house, by) {
 /** What others wrote, whose direction of writing changes nothing beside it. */
 const told = (text) => el("bdi", {}, text);
 
+/** Data is told by its name, and a file that was used also by its size. */
+const named = (data) => (typeof data === "string" ? data : `${data.name} (${bytes(data.bytes)})`);
+
 function what(house, line) {
   const parts = [];
   if (line.job) parts.push(el("a", { href: `#/jobs/${line.job}` }, `job ${shortName(line.job)}`));
   const texts = [
     line.verdict && { approve: "approved", decline: "declined" }[line.verdict], line.party !== undefined && `for ${party(house, line.party)}`,
-    line.data?.length && ["with ", told(line.data.join(", "))], line.reason && told(line.reason), line.kind, line.check && ["check ", told(line.check)],
+    line.data?.length && ["with ", told(line.data.map(named).join(", "))], line.reason && told(line.reason), line.kind, line.check && ["check ", told(line.check)],
     line.name && [line.event.startsWith("kept-") ? "value " : "token ", told(line.name)],
     line.scopes && `may ${line.scopes.join(", ")}`, line.learnt && `learnt by ${parties(house, line.learnt)}`,
     line.kept && ["kept as ", told(line.kept.join(", "))],

@@ -2,10 +2,13 @@
 
 import { el } from "./dom.js";
 
-const whole = new Intl.NumberFormat("en");
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 export const count = (number) => (number < 100000 ? whole.format(number) : short.format(number));
+/** A rate, in no more digits than people use. */
+export const rate = (number) => (number < 10 ? tenths : whole).format(number);
 export const bytes = (number) => {
   for (const [unit, size] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
     if (number >= size) return `${(number / size).toFixed(1)} ${unit}`;

@@ -1,5 +1,6 @@
 // One job: what it computes, what it would reveal to whom, and what this party does about it.
 
+import { shownAnswer, tableOf } from "./answer.js";
 import { get, post, word } from "./api.js";
 import { card, el, field, say, table, trouble } from "./dom.js";
 import { bytes, count, parties, party, shortName, state, time } from "./format.js";
@@ -27,7 +28,7 @@ export async function job(house, id) {
       undecided && house.may("approve") && decide(house, found, data),
       undecided && !house.may("approve") && el("p", { class: "note" }, "Your login may look at jobs, and not decide on them."),
       found.state === "done" && found.receivers.includes(house.party) && house.may("propose") && result(found),
-      open && house.may("propose") && card("Take it back",
+      open && (found.proposer === house.party || !undecided) && house.may("propose") && card("Take it back",
         el("p", {}, "Nothing more is computed, at any party. This cannot be undone."),
         el("div", { class: "buttons" }, action("Cancel the job", "refuse", () => post(`jobs/${id}/cancel`), "The job is cancelled."))),
       details(found, explained)),
@@ -158,9 +159,7 @@ function result(found) {
       const key = sessionStorage.getItem(kept) ?? word();
       sessionStorage.setItem(kept, key);
       const outputs = await post(`jobs/${found.id}/fetch`, { key });
-      const text = JSON.stringify(outputs, null, 2);
-      const link = el("a", { class: "button", download: `result-${shortName(found.id)}.json`, href: URL.createObjectURL(new Blob([text], { type: "application/json" })) }, "Save as a file");
-      place.replaceChildren(el("h3", {}, "The result"), el("pre", { tabindex: "0", "aria-label": "The result" }, text), el("div", { class: "buttons" }, link));
+      place.replaceChildren(...shownResult(outputs, `result-${shortName(found.id)}`).filter(Boolean));
       place.dataset.keep = "";
       button.remove();
       trouble();
@@ -173,6 +172,14 @@ function result(found) {
     el("p", { class: "note" }, "A result is given out once. Fetch it when you are ready to keep it: after that it can be shown again in this tab for a few minutes, and then it is deleted."),
     el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: (event) => fetchIt(event.currentTarget) }, "Fetch the result")),
     place);
+}
+
+function shownResult(outputs, name) {
+  const answer = tableOf(outputs);
+  if (answer) return shownAnswer(answer, name);
+  const text = JSON.stringify(outputs, null, 2);
+  const link = el("a", { class: "button", download: `${name}.json`, href: URL.createObjectURL(new Blob([text], { type: "application/json" })) }, "Save as a file");
+  return [el("pre", { tabindex: "0", "aria-label": "The result" }, text), el("div", { class: "buttons" }, link)];
 }
 
 function details(found, explained) {

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { chart } from "./chart.js";
 import { card, el } from "./dom.js";
-import { bytes, count, link, party, seconds, shortName, time } from "./format.js";
+import { bytes, count, link, party, rate, seconds, shortName, time } from "./format.js";
 
 let day = false;
 
@@ -100,7 +100,7 @@ function throughput(history) {
   }, text);
   return card("How fast jobs are done",
     el("div", { class: "buttons", role: "group", "aria-label": "Span of time" }, choose(false, "Last hour"), choose(true, "Last day")),
-    el("h3", {}, "Jobs a minute"), chart("Jobs a minute", perMinute, count, ["done", "failed"]),
+    el("h3", {}, "Jobs a minute"), chart("Jobs a minute", perMinute, rate, ["done", "failed"]),
     el("h3", {}, "From submission to result"), chart("Time from submission to result", within, seconds, ["half of the jobs within", "99 of 100 within"]));
 }
 
