@@ -45,6 +45,10 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
     std::thread::Builder::new()
         .name("stock".into())
         .spawn(move || stock::keep(&keeper))?;
+    let room = core.clone();
+    std::thread::Builder::new()
+        .name("room".into())
+        .spawn(move || tick(&room, |core| core.base.room.look()))?;
     let record = core.clone();
     let (mut again, mut sweep) = (Instant::now(), Instant::now());
     std::thread::Builder::new()
@@ -348,14 +352,8 @@ impl Clock {
             .and_then(|_| while_some(|| self.jobs.expire_kept(now)))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
-        match swept {
-            Ok(_) => self.monitor.end_alarm(AlarmKind::Disk, "record"),
-            Err(error) => self.monitor.alarm(
-                AlarmKind::Disk,
-                "record",
-                format!("The record cannot be written: {error}."),
-                "See that the disk has room and that the database runs.",
-            ),
+        if let Err(error) = swept {
+            tracing::error!(%error, "what is old cannot be deleted");
         }
     }
 }

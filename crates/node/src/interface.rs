@@ -152,32 +152,34 @@ impl Live for Node {
 }
 
 impl Node {
-    /// Whether jobs can be taken: the database answers, and each peer is there. Says what is missing.
+    /// Whether jobs can be taken: this service and each peer can record them, and each peer is there. Says what is missing.
     pub(crate) fn ready(&self) -> std::result::Result<(), String> {
         let request = PageRequest {
             state: None,
             before: None,
             limit: 1,
         };
+        if let Some(fault) = self.core.base.room.fault() {
+            return Err(fault);
+        }
         self.core
             .base
             .jobs
             .list(request)
             .map_err(|error| error.to_string())?;
         let away = |party: u8| {
-            let known = self.core.base.peers.get(party)?.known();
-            let name = self.core.base.peers.name(party);
-            (!known.is_with_us()).then(|| match known.differs() {
-                Some(differs) => format!("party {party} ({name}), since {differs}"),
-                None => format!("party {party} ({name})"),
-            })
+            let why = self.core.base.peers.get(party)?.known().holds_up()?;
+            Some(format!(
+                "party {party} ({}): {why}",
+                self.core.base.peers.name(party)
+            ))
         };
         let parties = 0..self.core.base.settings.names.len() as u8;
         let away: Vec<String> = parties.filter_map(away).collect();
         if away.is_empty() {
             Ok(())
         } else {
-            Err(format!("not there: {}", away.join(", ")))
+            Err(away.join("; "))
         }
     }
 }

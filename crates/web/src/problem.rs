@@ -123,6 +123,11 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "key-used",
             "use a new idempotency key for a new job",
         ),
+        Error::Full { .. } => (
+            StatusCode::INSUFFICIENT_STORAGE,
+            "disk-full",
+            "nothing was changed; try again once its operator has made room",
+        ),
         Error::Proposal(_) | Error::Approval(_) => (
             StatusCode::UNPROCESSABLE_ENTITY,
             "refused",

@@ -10,8 +10,8 @@ use cenote_service::{Policy, audit};
 
 use super::Findings;
 
-/// Less room than this is a fault.
-const LITTLE: u64 = 256 << 20;
+/// Less room than this is a fault, and an alarm of a service that is up.
+const LITTLE: u64 = cenote_node::ROOM;
 /// Less than this is worth a look.
 const SOME: u64 = 2 << 30;
 
@@ -112,8 +112,9 @@ pub(super) fn space(config: &PartyConfig, service: &ServiceConfig, findings: &mu
             continue;
         };
         let free = room.f_bavail.saturating_mul(room.f_frsize);
-        let text = format!("{} MB are free on the disk of {what}", megabytes(free));
-        let advice = "make room on that disk; a full one stops jobs, and loses none";
+        let place = folder.display();
+        let text = format!("{} MB are free on the disk of {what}, {place}", megabytes(free));
+        let advice = "make room on that disk; with a full one the service takes no jobs, and goes on by itself once there is room";
         if free < LITTLE {
             findings.fault("disk", text, advice);
         } else if free < SOME {

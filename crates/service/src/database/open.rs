@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::address::Address;
 use super::connection::{Access, Connection, Flush, Meter};
+use super::health::Health;
 use super::migrations;
 use super::value::{Row, Value};
 use super::worker::Unit;
@@ -19,6 +20,7 @@ pub(super) struct Place {
     pub(super) sqlite: PathBuf,
     pub(super) audit: PathBuf,
     pub(super) meter: Arc<Meter>,
+    pub(super) health: Arc<Health>,
 }
 
 /// Lines of the audit log that the database keeps before the file is flushed, at least.

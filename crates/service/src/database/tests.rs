@@ -278,14 +278,35 @@ fn a_full_disk_loses_nothing() {
         (0..1000).try_for_each(|_| transaction.audit(at(0), &event))
     };
     let outcome = database.write(full);
-    assert!(
-        matches!(&outcome, Err(Error::Database(message)) if message.contains("full")),
-        "{outcome:?}"
-    );
-    // The database was opened anew, without the test's limit.
+    let file = world.path().join(SQLITE);
+    let is_full = |error: &Error| matches!(error, Error::Full { path } if *path == file);
+    assert!(outcome.as_ref().is_err_and(is_full), "{outcome:?}");
+    assert!(database.fault().as_ref().is_some_and(is_full));
+    // Trying again opens the database anew, without the test's limit.
+    database.try_again().expect("written");
+    assert!(database.fault().is_none());
     note(&database, 2).expect("written");
     assert_eq!(notes(&database), [1, 2]);
     assert_eq!(database.verify_audit().expect("whole").number, 3);
+}
+
+#[test]
+fn a_damaged_database_is_named_with_what_to_do() {
+    let place = tempfile::tempdir().expect("a folder");
+    drop(Database::open(place.path(), &Address::Embedded).expect("opens"));
+    let file = place.path().join(SQLITE);
+    let length = std::fs::metadata(&file).expect("there").len();
+    std::fs::write(&file, vec![0x5a; usize::try_from(length).expect("short")]).expect("written");
+    let error = Database::open(place.path(), &Address::Embedded).expect_err("damaged");
+    assert!(
+        matches!(&error, Error::Damaged { path, .. } if *path == file),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains(&file.display().to_string()) && text.contains("empty folder"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -424,6 +445,7 @@ pub(crate) fn postgres(server: &Server) {
         sqlite: PathBuf::new(),
         audit: PathBuf::new(),
         meter: Arc::default(),
+        health: Arc::default(),
     };
     let patience = Duration::from_secs(20);
     let connect = || place.connect(Access::Write).expect("connects");
