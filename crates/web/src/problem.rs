@@ -11,6 +11,8 @@ use cenote_service::Error;
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) problem: Problem,
+    /// Whether the connection ends with it.
+    pub(crate) is_last: bool,
 }
 
 pub(crate) type Answer<T> = Result<T, Refusal>;
@@ -29,6 +31,7 @@ impl Refusal {
                 message: message.into(),
                 advice: advice.into(),
             },
+            is_last: false,
         }
     }
 
@@ -56,10 +59,28 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// The token has as many connections as it may, or all tokens have.
+    pub(crate) fn crowded() -> Self {
+        Refusal {
+            is_last: true,
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too-many-connections",
+                "there are as many connections with this token, from this address or in all as there may be",
+                "close connections that are not needed, or use them for more calls",
+            )
+        }
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.problem)).into_response();
         let headers = response.headers_mut();
+        if self.is_last {
+            headers.insert("connection", axum::http::HeaderValue::from_static("close"));
+        }
         match self.status {
             StatusCode::UNAUTHORIZED => {
                 headers.insert("www-authenticate", axum::http::HeaderValue::from_static("Bearer"));
