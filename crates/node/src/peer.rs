@@ -160,10 +160,14 @@ impl Known {
             (true, None) if self.hello.is_none() => {
                 Some("it has not said that it speaks this service's version".into())
             }
-            (true, None) => self
-                .stuck
-                .then(|| "it can record nothing at present, as with a full disk; ask its operator".into()),
+            (true, None) => self.stuck(),
         }
+    }
+
+    /// That it has said that it can record nothing at present.
+    pub(crate) fn stuck(&self) -> Option<String> {
+        let why = "it can record nothing at present, as with a full disk; ask its operator";
+        self.stuck.then(|| why.into())
     }
 
     /// Whether it listens to this party, too.

@@ -170,6 +170,14 @@ pub enum Error {
         grave = .0.grave
     )]
     OtherUnsettled(crate::job::Unsettled),
+    /// The job has not been done, so that there is no result yet, or never will be.
+    #[error("job {job} is {state}: it has no result")]
+    NotDone {
+        /// The job.
+        job: JobId,
+        /// Its state.
+        state: StateName,
+    },
     /// The job has no result to fetch.
     #[error("job {job} has no result to fetch: {reason}")]
     NoResult {

@@ -31,7 +31,7 @@ pub use live::Live;
 pub use policy::Policy;
 pub use seal::{ResultKey, Sealed};
 pub use token::Tokens;
-pub use view::seen;
+pub use view::{seen, waits_for};
 
 /// Random bytes of the operating system.
 ///

@@ -159,6 +159,16 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "too-many-jobs",
             "wait for some jobs to end, or cancel some",
         ),
+        Error::NotDone { state, .. } => (
+            StatusCode::CONFLICT,
+            "not-done",
+            match state.is_open() {
+                true => {
+                    "wait until it is done (`cenote job watch`), and look at what it waits for (`cenote job show`)"
+                }
+                false => "see why it ended (`cenote job show`), and submit it anew",
+            },
+        ),
         Error::NoResult { .. } => (
             StatusCode::CONFLICT,
             "no-result",

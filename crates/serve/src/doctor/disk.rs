@@ -164,7 +164,7 @@ pub(super) fn stock(config: &PartyConfig, findings: &mut Findings) {
         Err(error) => findings.fault(
             "stock",
             error.to_string(),
-            "put the key back if it is gone; without it, remove the folder and make new stock",
+            "put the key back if it is gone; without it, remove the folder and the key: the service makes new stock by itself",
         ),
     }
 }

@@ -41,11 +41,11 @@ fn a_result_is_fetched_once(mut world: World) {
     assert_eq!(fetched, 1);
     // Jobs without a result of this party, and jobs that are not done.
     let none = run(&jobs, 2);
-    for _ in 0..2 {
-        let error = jobs.fetch(none, "key", person(), at(20)).expect_err("nothing");
-        assert!(matches!(error, Error::NoResult { .. }), "{error}");
-        let _ = jobs.finish(none, Gains::default(), at(11));
-    }
+    let nothing = || jobs.fetch(none, "key", person(), at(20)).expect_err("nothing");
+    let state = StateName::Running;
+    assert!(matches!(nothing(), Error::NotDone { job, state: is } if (job, is) == (none, state)));
+    jobs.finish(none, Gains::default(), at(11)).expect("done");
+    assert!(matches!(nothing(), Error::NoResult { .. }));
     assert!(matches!(
         jobs.fetch(named(7), "key", person(), at(20)),
         Err(Error::NoJob(_))
