@@ -11,6 +11,7 @@
 
 mod address;
 mod connection;
+mod examine;
 mod fault;
 mod health;
 mod migrations;
@@ -29,6 +30,7 @@ pub use address::Address;
 use connection::Meter;
 pub use connection::Work;
 pub(crate) use connection::{Connection, Flush};
+pub use examine::examine;
 use health::Health;
 use open::Place;
 pub(crate) use open::Transaction;

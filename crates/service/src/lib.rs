@@ -23,7 +23,7 @@ pub mod token;
 mod view;
 
 pub use cenote_api::{Timestamp, words};
-pub use database::{Address, Database, Pending, Work};
+pub use database::{Address, Database, Pending, Work, examine};
 pub use error::{Error, Result};
 pub use folder::{Folder, write_whole};
 pub use job::{Job, Jobs};

@@ -6,7 +6,7 @@ use std::path::Path;
 use cenote::remote::load_identity;
 use cenote::text::megabytes;
 use cenote::{PartyConfig, ServiceConfig};
-use cenote_service::{Policy, audit};
+use cenote_service::{Address, Error, Policy, audit};
 
 use super::Findings;
 
@@ -125,20 +125,41 @@ pub(super) fn space(config: &PartyConfig, service: &ServiceConfig, findings: &mu
     }
 }
 
-pub(super) fn audit(service: &ServiceConfig, findings: &mut Findings) {
-    let file = service.folder.join(audit::FILE);
-    if !file.exists() {
+/// Opens and compares database, audit log and key, as the service does when it starts.
+pub(super) fn record(service: &ServiceConfig, findings: &mut Findings) {
+    if !service.folder.is_dir() {
         return;
     }
-    match audit::verify(&file, None) {
-        Ok(head) => findings.well(
+    let address = match &service.database {
+        None => Ok(Address::Embedded),
+        Some(address) => Address::parse(&address.0),
+    };
+    match address.and_then(|address| cenote_service::examine(&service.folder, &address)) {
+        Ok(None) => findings.well("record", "there is none yet: the service begins one when it starts"),
+        Ok(Some(head)) => {
+            findings.well(
+                "audit",
+                format!(
+                    "{} lines, each follows the one before, as the database has them; the last hash is {}",
+                    head.number, head.hash
+                ),
+            );
+            findings.well("record", "database, audit log and key go with each other");
+        }
+        Err(Error::Audit(fault)) => findings.fault(
             "audit",
-            format!("{} lines, each follows the one before; the last hash is {}", head.number, head.hash),
+            format!("{}: {fault}", service.folder.join(audit::FILE).display()),
+            "the service does not start: keep the file as it is, and find out who could write to it",
         ),
-        Err(fault) => findings.fault(
-            "audit",
-            fault.to_string(),
-            "keep the file as it is, and find out who could write to it; after a power loss, `cenote serve` mends what was not yet on the disk",
+        Err(error @ Error::InUse { .. }) => findings.fault(
+            "record",
+            error.to_string(),
+            "a service that does not answer has the folder: see its log, and stop it",
+        ),
+        Err(error) => findings.fault(
+            "record",
+            error.to_string(),
+            "mend that before you start the service; docs/operating.md says under Backup what may be put back",
         ),
     }
 }

@@ -310,6 +310,36 @@ fn a_damaged_database_is_named_with_what_to_do() {
 }
 
 #[test]
+fn a_record_is_examined_and_not_mended() {
+    let place = tempfile::tempdir().expect("a folder");
+    let look = || examine(place.path(), &Address::Embedded);
+    assert!(matches!(look(), Ok(None)), "no service has begun one");
+    let database = Database::open(place.path(), &Address::Embedded).expect("opens");
+    crate::ResultKey::open(database.folder()).expect("made");
+    assert!(matches!(look(), Err(Error::InUse { .. })));
+    let job = JobId([1; 16]);
+    database
+        .write(move |transaction| transaction.audit(at(0), &Event::Queued { job }))
+        .expect("written");
+    let end = database.audit_head().expect("read");
+    drop(database);
+    assert_eq!(look().expect("sound"), Some(end.clone()));
+    let log = place.path().join("audit.jsonl");
+    let text = std::fs::read(&log).expect("there");
+    std::fs::write(&log, &text[..text.len() - 1]).expect("cut");
+    for _ in 0..2 {
+        assert!(matches!(look(), Err(Error::Audit(Fault::Short { .. }))));
+    }
+    std::fs::write(&log, [&text[..], b"more\n"].concat()).expect("longer");
+    assert!(matches!(look(), Err(Error::Audit(Fault::Long { .. }))));
+    std::fs::write(&log, &text).expect("as before");
+    assert_eq!(look().expect("sound"), Some(end));
+    std::fs::remove_file(place.path().join("results.key")).expect("removed");
+    assert!(matches!(look(), Err(Error::File { .. })));
+    assert!(!place.path().join("results.key").exists(), "no other key is made");
+}
+
+#[test]
 fn a_log_that_cannot_be_written_is_completed_later() {
     let place = tempfile::tempdir().expect("a folder");
     let log = place.path().join("audit.jsonl");
