@@ -10,6 +10,7 @@ mod problem;
 mod scope;
 mod state;
 mod time;
+mod unique;
 pub mod view;
 pub mod words;
 

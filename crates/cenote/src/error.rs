@@ -30,6 +30,8 @@ pub enum Kind {
     Reported = 6,
     /// The operator stopped it.
     Stopped = 7,
+    /// A job of a service was not done by its deadline.
+    Late = 8,
 }
 
 impl Kind {

@@ -19,7 +19,8 @@ pub const EXIT_CODES: &str = "Exit codes:
   4  cheating: a check failed here
   5  bad input: a data, circuit or stock file is missing or wrong
   6  reported: a peer says that a check failed there
-  7  stopped by its operator";
+  7  stopped by its operator, or declined or cancelled by a party
+  8  late: a job of a service was not done by its deadline";
 
 /// A command with its options.
 pub trait Command {

@@ -15,6 +15,7 @@ use crate::own_data::OwnData;
 use crate::peers::Peers;
 use crate::policy::{self, PolicyInForce};
 use crate::programs::Programs;
+use crate::room::Room;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::shard_folders::ShardFolders;
@@ -39,6 +40,7 @@ pub(crate) struct Base {
     pub(crate) peers: Arc<Peers>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) stock: Arc<Stock>,
+    pub(crate) room: Arc<Room>,
 }
 
 impl Base {
@@ -73,6 +75,7 @@ impl Base {
         });
         let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
         let stock = Arc::new(stock);
+        let room = Arc::new(Room::new(&settings, &database, &monitor, &peers));
         let programs = Programs::open(&settings.folder.join("programs"), me);
         let programs = Arc::new(programs.map_err(Error::Machine)?);
         let data = OwnData::open(&settings, Arc::clone(&key));
@@ -100,6 +103,7 @@ impl Base {
             peers,
             scheduler,
             stock,
+            room,
         })
     }
 }

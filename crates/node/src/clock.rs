@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use cenote_service::job::{FailKind, Job, PageRequest, StateName};
+use cenote_service::job::{self, FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
-use cenote_service::{Jobs, Timestamp};
+use cenote_service::{Jobs, Timestamp, waits_for};
 
 use crate::base::Base;
 use crate::core::Core;
@@ -45,6 +45,10 @@ pub(crate) fn start(core: &Arc<Core>) -> std::io::Result<()> {
     std::thread::Builder::new()
         .name("stock".into())
         .spawn(move || stock::keep(&keeper))?;
+    let room = core.clone();
+    std::thread::Builder::new()
+        .name("room".into())
+        .spawn(move || tick(&room, |core| core.base.room.look()))?;
     let record = core.clone();
     let (mut again, mut sweep) = (Instant::now(), Instant::now());
     std::thread::Builder::new()
@@ -143,20 +147,21 @@ impl Clock {
         let now = Timestamp::now();
         let late = self.open.late(now);
         let all_running = self.scheduler.queue().all_running();
-        let over = |deadline| format!("it was not done by {deadline}");
+        let over = |id, deadline| job::late(deadline, self.waited_for(id).as_deref());
         let (mut run, mut wait) = (Vec::new(), false);
         for (id, deadline, state) in late {
             match all_running.iter().find(|running| running.job == id) {
                 // The record may say already of one that has just begun that it runs.
                 Some(running) => {
-                    running.stop(FailKind::Deadline, over(deadline));
+                    running.stop(FailKind::Deadline, over(id, deadline));
                 }
                 None if state == StateName::Running => run.push((id, deadline)),
                 None => wait = true,
             }
         }
         for (id, deadline) in run {
-            self.transitions.give_up(id, FailKind::Deadline, over(deadline));
+            self.transitions
+                .give_up(id, FailKind::Deadline, over(id, deadline));
         }
         for running in all_running {
             if let Some((kind, reason)) = running.stopped_before_meeting()
@@ -169,10 +174,17 @@ impl Clock {
         if !wait {
             return;
         }
-        match self.jobs.expire(now) {
+        let peers = self.peers.seen();
+        match self.jobs.expire(now, move |job| waits_for(job, &peers)) {
             Ok(jobs) => jobs.iter().for_each(|job| self.transitions.changed(job)),
             Err(error) => tracing::error!(%error, "deadlines cannot be looked at"),
         }
+    }
+
+    /// For whom a job waits that runs.
+    fn waited_for(&self, id: JobId) -> Option<String> {
+        let job = self.jobs.get(id).ok()?;
+        waits_for(&job, &self.peers.seen())
     }
 
     fn look_at_peers(&self) {
@@ -348,14 +360,8 @@ impl Clock {
             .and_then(|_| while_some(|| self.jobs.expire_kept(now)))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
-        match swept {
-            Ok(_) => self.monitor.end_alarm(AlarmKind::Disk, "record"),
-            Err(error) => self.monitor.alarm(
-                AlarmKind::Disk,
-                "record",
-                format!("The record cannot be written: {error}."),
-                "See that the disk has room and that the database runs.",
-            ),
+        if let Err(error) = swept {
+            tracing::error!(%error, "what is old cannot be deleted");
         }
     }
 }

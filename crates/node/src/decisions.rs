@@ -4,10 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use cenote::PartyId;
 use cenote_service::audit::Actor;
-use cenote_service::job::{Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled};
+use cenote_service::job::{
+    FailKind, Job, JobId, Proposal, Remote, Rules, Source, State, StateName, Unsettled,
+};
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
-use cenote_service::{Error, Jobs, Policy, Result, Timestamp};
+use cenote_service::{Error, Jobs, Policy, Result, Timestamp, waits_for};
 
 use crate::base::Base;
 use crate::compiled::{Compiled, Work};
@@ -250,6 +252,7 @@ impl Decisions {
 
     /// A peer says something of a job.
     pub(crate) fn hear(&self, from: u8, id: JobId, says: Remote) {
+        let says = self.with_what_it_waited_for(id, says);
         if matches!(says, Remote::Cancel | Remote::Fail { .. }) {
             let running = self.scheduler.queue().running(id);
             if running.is_some_and(|running| from < running.parties && running.hear(from, &says)) {
@@ -295,6 +298,24 @@ impl Decisions {
                 }
             }
         }
+    }
+
+    /// A peer may be the first to find that a deadline has passed: this party says for whom the job waited, as it sees it.
+    fn with_what_it_waited_for(&self, id: JobId, says: Remote) -> Remote {
+        let Remote::Fail {
+            kind: kind @ FailKind::Deadline,
+            reason,
+        } = says
+        else {
+            return says;
+        };
+        let job = self.jobs.get(id).ok();
+        let waited_for = job.and_then(|job| waits_for(&job, &self.peers.seen()));
+        let reason = match waited_for {
+            Some(waited_for) => format!("{reason}; it waited for {waited_for}"),
+            None => reason,
+        };
+        Remote::Fail { kind, reason }
     }
 
     /// Moves an unfinished job on, of which the program is here.

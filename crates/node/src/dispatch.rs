@@ -190,6 +190,25 @@ impl Core {
         }
     }
 
+    /// A peer says whether it can record what it is told. Once it can, the clock tells it again of what it could not record.
+    fn hear_recording(&self, from: u8, works: bool) {
+        let Some(peer) = self.base.peers.get(from) else {
+            return;
+        };
+        {
+            let mut known = peer.known();
+            if known.stuck != works {
+                return;
+            }
+            known.stuck = !works;
+            known.behind |= works;
+        }
+        if let Some(unsaid) = self.base.peers.line_on(from) {
+            tracing::warn!(from, works, unsaid, "a peer says whether it can record anything");
+        }
+        self.base.monitor.tell(&Happened::Peer { party: from });
+    }
+
     /// How long it is until something is done for what a peer says of many jobs or of its stock, which can make much work for few
     /// bytes: meanwhile what else it says waits too.
     fn turn(&self, from: u8, message: &Message) -> Duration {
@@ -198,7 +217,8 @@ impl Core {
             Message::Levels { .. }
             | Message::Compare { .. }
             | Message::Lacking { .. }
-            | Message::Make { .. } => 1,
+            | Message::Make { .. }
+            | Message::Recording { .. } => 1,
             _ => return Duration::ZERO,
         };
         self.base.peers.get(from).map_or(Duration::ZERO, |peer| {
@@ -214,6 +234,7 @@ impl Core {
             let mut known = peer.known();
             known.up = up;
             known.greeting = Greeting::Due;
+            known.stuck = false;
             if !up {
                 known.lost.get_or_insert_with(Instant::now);
             }
@@ -289,6 +310,7 @@ impl Core {
                 }
             }
             Message::Ask { job } => self.statuses.hear_ask(from, job),
+            Message::Recording { works } => self.hear_recording(from, works),
             Message::Unclear { what } => {
                 let what = plain(&what, 200);
                 if let Some(unsaid) = self.base.peers.line_on(from) {

@@ -105,9 +105,19 @@ impl Fault {
     }
 
     pub(crate) fn of(error: &Error) -> Self {
+        let reason = match error {
+            // The service holds the stock: no command of a person's makes any.
+            Error::Protocol {
+                error: exhausted @ EngineError::Exhausted(_),
+            } => format!(
+                "{exhausted}\n  what to do: propose the job anew; the service leaves out what is damaged, makes new stock by itself, and \
+                 makes material while a job runs where there is too little"
+            ),
+            error => error.to_string(),
+        };
         Fault {
             kind: kind(error),
-            reason: error.to_string(),
+            reason,
             cheater: cheater(error),
             check: check(error),
             goes_on: matches!(error, Error::CutOff(_)),

@@ -3,8 +3,7 @@
 use cenote_service::audit::Actor;
 use cenote_service::job::{JobId, Kept, PageRequest, Unsettled};
 use cenote_service::live::{
-    About, Alarm, Approval, Counts, Data, Explained, LinkState, Listener, Live, Peer, Running, Stock,
-    Submission,
+    About, Alarm, Approval, Counts, Data, Explained, Listener, Live, Peer, Running, Stock, Submission,
 };
 use cenote_service::{Error, Job, Result, Timestamp};
 use zeroize::Zeroizing;
@@ -79,39 +78,7 @@ impl Live for Node {
     }
 
     fn peers(&self) -> Vec<Peer> {
-        let parties = 0..self.core.base.settings.names.len() as u8;
-        let peers = parties.filter_map(|party| {
-            Some((
-                party,
-                self.core.base.peers.get(party)?,
-                self.core.base.peers.wires.get()?,
-            ))
-        });
-        peers
-            .map(|(party, peer, wires)| {
-                let facts = wires.facts(party);
-                let hello = peer.known().hello.clone();
-                let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
-                let (link, reason) = match differs {
-                    Some(differs) if facts.link == LinkState::Up => (LinkState::Refused, Some(differs)),
-                    _ => (facts.link, facts.reason),
-                };
-                Peer {
-                    party,
-                    name: self.core.base.peers.name(party).to_owned(),
-                    address: facts.address,
-                    link,
-                    reason,
-                    again: facts.again,
-                    since: facts.since,
-                    version: hello.map(|hello| hello.program),
-                    round_trip: facts.round_trip,
-                    clock_ahead: facts.clock_ahead,
-                    sent: facts.bytes[0],
-                    received: facts.bytes[1],
-                }
-            })
-            .collect()
+        self.core.base.peers.seen()
     }
 
     fn unsettled(&self, peer: u8) -> Result<Option<Unsettled>> {
@@ -152,32 +119,34 @@ impl Live for Node {
 }
 
 impl Node {
-    /// Whether jobs can be taken: the database answers, and each peer is there. Says what is missing.
+    /// Whether jobs can be taken: this service and each peer can record them, and each peer is there. Says what is missing.
     pub(crate) fn ready(&self) -> std::result::Result<(), String> {
         let request = PageRequest {
             state: None,
             before: None,
             limit: 1,
         };
+        if let Some(fault) = self.core.base.room.fault() {
+            return Err(fault);
+        }
         self.core
             .base
             .jobs
             .list(request)
             .map_err(|error| error.to_string())?;
         let away = |party: u8| {
-            let known = self.core.base.peers.get(party)?.known();
-            let name = self.core.base.peers.name(party);
-            (!known.is_with_us()).then(|| match known.differs() {
-                Some(differs) => format!("party {party} ({name}), since {differs}"),
-                None => format!("party {party} ({name})"),
-            })
+            let why = self.core.base.peers.get(party)?.known().holds_up()?;
+            Some(format!(
+                "party {party} ({}): {why}",
+                self.core.base.peers.name(party)
+            ))
         };
         let parties = 0..self.core.base.settings.names.len() as u8;
         let away: Vec<String> = parties.filter_map(away).collect();
         if away.is_empty() {
             Ok(())
         } else {
-            Err(format!("not there: {}", away.join(", ")))
+            Err(away.join("; "))
         }
     }
 }

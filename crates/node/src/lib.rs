@@ -39,6 +39,7 @@ mod programs;
 mod proposals;
 mod queue;
 mod results;
+mod room;
 mod run;
 mod running_job;
 mod scheduler;
@@ -52,7 +53,7 @@ pub mod wires;
 
 pub use error::Error;
 pub use node::Node;
-pub use settings::{Settings, StockSettings};
+pub use settings::{ROOM, Settings, StockSettings};
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
 use serde::{Deserialize, Serialize};
 
 /// The version of what follows. Services of different versions do nothing with each other.
-pub(crate) const VERSION: u32 = 8;
+pub(crate) const VERSION: u32 = 9;
 
 /// The party that says when a job begins: the lowest-numbered one, which is in all of them.
 pub(crate) const LEADER: u8 = 0;
@@ -159,6 +159,8 @@ pub(crate) enum Message {
     Statuses { jobs: Vec<JobStatus> },
     /// The sender does not know a job of the receiver's, and asks to be asked.
     Ask { job: JobId },
+    /// Whether the sender can record what it is told. Until it says so, it can.
+    Recording { works: bool },
     /// The receiver has said something that is not understood.
     Unclear { what: String },
 }
@@ -263,6 +265,7 @@ impl Message {
             | Message::Ready { .. }
             | Message::Unready { .. }
             | Message::Go { .. }
+            | Message::Recording { .. }
             | Message::Unclear { .. } => None,
         }
     }

@@ -60,6 +60,8 @@ pub(crate) struct Known {
     pub(crate) greeting: Greeting,
     /// Bytes of its messages that wait.
     pub(crate) waiting: usize,
+    /// Whether it has said that it can record nothing at present.
+    pub(crate) stuck: bool,
     /// Messages of it were left out: both say again where their jobs stand.
     pub(crate) behind: bool,
 }
@@ -120,6 +122,7 @@ impl Peer {
             coming: BTreeMap::new(),
             greeting: Greeting::Due,
             waiting: 0,
+            stuck: false,
             behind: false,
         }))
     }
@@ -147,6 +150,24 @@ impl Known {
     /// Why nothing can be done with it while it is there, if that follows from what it says of itself.
     pub(crate) fn differs(&self) -> Option<String> {
         self.hello.as_ref().filter(|_| self.up)?.differs.clone()
+    }
+
+    /// Why jobs with it wait, if they do.
+    pub(crate) fn holds_up(&self) -> Option<String> {
+        match (self.up, self.differs()) {
+            (false, _) => Some("it is not connected".into()),
+            (true, Some(differs)) => Some(differs),
+            (true, None) if self.hello.is_none() => {
+                Some("it has not said that it speaks this service's version".into())
+            }
+            (true, None) => self.stuck(),
+        }
+    }
+
+    /// That it has said that it can record nothing at present.
+    pub(crate) fn stuck(&self) -> Option<String> {
+        let why = "it can record nothing at present, as with a full disk; ask its operator";
+        self.stuck.then(|| why.into())
     }
 
     /// Whether it listens to this party, too.

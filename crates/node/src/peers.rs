@@ -4,6 +4,8 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use cenote_service::live::{LinkState, Peer as Seen};
+
 use crate::message::Message;
 use crate::monitor::Monitor;
 use crate::peer::Peer;
@@ -63,6 +65,43 @@ impl Peers {
     /// A peer; nothing for this party itself.
     pub(crate) fn get(&self, party: u8) -> Option<&Peer> {
         self.all.get(usize::from(party)).filter(|_| party != self.me)
+    }
+
+    /// How each peer stands, for people.
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        let Some(wires) = self.wires.get() else {
+            return Vec::new();
+        };
+        let peers = (0..self.count()).filter_map(|party| Some((party, self.get(party)?)));
+        peers
+            .map(|(party, peer)| {
+                let facts = wires.facts(party);
+                let (hello, stuck) = {
+                    let known = peer.known();
+                    (known.hello.clone(), known.stuck())
+                };
+                let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
+                let (link, reason) = match (facts.link, differs) {
+                    (LinkState::Up, Some(differs)) => (LinkState::Refused, Some(differs)),
+                    (LinkState::Up, None) => (LinkState::Up, stuck),
+                    (link, _) => (link, facts.reason),
+                };
+                Seen {
+                    party,
+                    name: self.name(party).to_owned(),
+                    address: facts.address,
+                    link,
+                    reason,
+                    again: facts.again,
+                    since: facts.since,
+                    version: hello.map(|hello| hello.program),
+                    round_trip: facts.round_trip,
+                    clock_ahead: facts.clock_ahead,
+                    sent: facts.bytes[0],
+                    received: facts.bytes[1],
+                }
+            })
+            .collect()
     }
 
     /// Whether a line may be written on what a peer has done wrong: if so, how many were left out before.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -203,13 +203,25 @@ impl Programs {
     ///
     /// # Errors
     /// That it cannot be kept.
-    pub(crate) fn keep(&self, compiled: &Compiled, needed: impl Fn(Digest) -> bool) -> Result<(), String> {
+    pub(crate) fn keep(
+        &self,
+        compiled: &Compiled,
+        needed: impl Fn(Digest) -> bool,
+    ) -> cenote_service::Result<()> {
         let _turn = lock(&self.writing);
         if self.path(compiled.digest).exists() {
             return Ok(());
         }
-        let text = text_of(&compiled.bundle)?;
-        let fault = |error: std::io::Error| format!("the program cannot be kept: {}", error.kind());
+        let text = text_of(&compiled.bundle).map_err(Error::Proposal)?;
+        let fault = |error: std::io::Error| match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Error::Full {
+                path: self.folder.clone(),
+            },
+            _ => Error::File {
+                path: self.folder.clone(),
+                reason: error.to_string(),
+            },
+        };
         self.make_room(needed).map_err(fault)?;
         write_whole(
             &self.folder,

@@ -108,7 +108,7 @@ impl Proposals {
         let approval = approval
             .map(|approval| self.approvable(&proposal, &compiled, approval))
             .transpose()?;
-        self.keep(&compiled).map_err(Error::Proposal)?;
+        self.keep(&compiled)?;
         let policy = self.policy.read();
         let rules = match &approval {
             Some(_) => None,
@@ -206,7 +206,7 @@ impl Proposals {
     }
 
     /// Keeps a program, and those that unfinished jobs need.
-    fn keep(&self, compiled: &Compiled) -> std::result::Result<(), String> {
+    fn keep(&self, compiled: &Compiled) -> Result<()> {
         let needed = self.open.programs();
         self.programs.keep(compiled, |digest| needed.contains(&digest))
     }
@@ -292,8 +292,8 @@ impl Proposals {
             }
             return self.refuse(from, &proposal, "it cannot be taken there");
         }
-        if let Err(reason) = self.keep(compiled) {
-            return self.put_off(from, &proposal, &reason);
+        if let Err(error) = self.keep(compiled) {
+            return self.put_off(from, &proposal, &error.to_string());
         }
         let (id, body, by) = (proposal.id, proposal.digest(), Actor::Peer(from));
         let policy = self.policy.read();
@@ -418,8 +418,8 @@ impl Proposals {
         if waiting.is_empty() || self.programs.is_kept(compiled.digest) {
             return;
         }
-        if let Err(reason) = self.keep(compiled) {
-            return tracing::warn!(reason, "a program that open jobs need");
+        if let Err(error) = self.keep(compiled) {
+            return tracing::warn!(%error, "a program that open jobs need");
         }
         for job in waiting.into_iter().filter_map(|id| self.jobs.get(id).ok()) {
             self.decisions.moves_on(&job);

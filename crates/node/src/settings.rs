@@ -46,6 +46,8 @@ pub struct Settings {
     pub phase_timeout: Option<Duration>,
     /// How long a job that was interrupted waits at least before it goes on, so that nobody who cuts it off again and again keeps this party busy.
     pub pause: Duration,
+    /// Bytes that are free on the disk of the service's folder without an alarm.
+    pub room: u64,
     /// Material that is kept ahead of jobs.
     pub stock: StockSettings,
 }
@@ -67,6 +69,9 @@ pub struct StockSettings {
 
 /// Bytes that are left free on the disk.
 const MARGIN: u64 = 1 << 30;
+
+/// Less room than this on the disk of a service's folder is an alarm. Stock leaves more.
+pub const ROOM: u64 = 512 << 20;
 
 /// The least pause of a job that was interrupted.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -131,6 +136,7 @@ impl Settings {
             timeout: config.timeout,
             phase_timeout: config.phase_timeout,
             pause: PAUSE,
+            room: ROOM,
             stock,
         })
     }

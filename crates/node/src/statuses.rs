@@ -12,6 +12,7 @@ use crate::monitor::Monitor;
 use crate::open_jobs::OpenJobs;
 use crate::peer::Greeting;
 use crate::peers::Peers;
+use crate::room::Room;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Stock;
@@ -26,6 +27,7 @@ pub(crate) struct Statuses {
     peers: Arc<Peers>,
     scheduler: Arc<Scheduler>,
     stock: Arc<Stock>,
+    room: Arc<Room>,
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
 }
@@ -40,6 +42,7 @@ impl Statuses {
             peers: Arc::clone(&base.peers),
             scheduler: Arc::clone(&base.scheduler),
             stock: Arc::clone(&base.stock),
+            room: Arc::clone(&base.room),
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
         }
@@ -67,6 +70,7 @@ impl Statuses {
             };
         }
         if is_told {
+            self.room.tell(peer);
             self.tell_statuses(peer);
         }
     }

@@ -74,5 +74,7 @@ pub(crate) fn of_kind(kind: Kind, text: String) -> PyErr {
         Kind::BadInput => BadInput::new_err(text),
         Kind::Reported => PeerReported::new_err(text),
         Kind::Stopped => Stopped::new_err(text),
+        // Sessions have no deadline of this kind; calls to services have exceptions of their own.
+        Kind::Late => InternalError::new_err(text),
     }
 }

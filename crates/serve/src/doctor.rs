@@ -127,7 +127,7 @@ impl Command for Doctor {
             _ => {
                 network::ports(&config, service, &mut findings);
                 network::peers(&config, &mut findings);
-                disk::audit(service, &mut findings);
+                disk::record(service, &mut findings);
                 disk::stock(&config, &mut findings);
             }
         }

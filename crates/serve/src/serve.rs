@@ -73,7 +73,7 @@ pub(crate) struct Invite {
 
 #[derive(Debug, Args)]
 pub(crate) struct Join {
-    /// The text that `cenote invite` printed at party 0
+    /// The text that `cenote invite` printed at party 0; `-` reads it from standard input, where other users of this machine do not see it
     invitation: String,
     /// The party's folder; it is made if it is missing
     folder: PathBuf,
@@ -282,7 +282,8 @@ impl Command for Invite {
         }
         let inviter = Inviter::new(&self.folder, &self.address).map_err(refused)?;
         let mut text = String::from(
-            "Send each other party its invitation over a private channel; it can be used once.\n",
+            "Send each other party its invitation over a private channel; it can be used once. On a machine with other users, `cenote join -` \
+             reads it from standard input.\n",
         );
         for invitation in inviter.invitations() {
             let address = match invitation.party + 1 < invitation.parties {
@@ -310,10 +311,12 @@ impl Command for Invite {
 
 impl Command for Join {
     fn run(&self, _: u8) -> Result<()> {
-        let invitation: Invitation = self
-            .invitation
-            .parse()
-            .map_err(|error: meeting::NoInvitation| Error::Usage(error.to_string()))?;
+        let invitation = match self.invitation.as_str() {
+            "-" => Invitation::read(std::io::stdin().lock()).map_err(refused)?,
+            text => text
+                .parse()
+                .map_err(|error: meeting::NoInvitation| Error::Usage(error.to_string()))?,
+        };
         let name = self
             .name
             .clone()

@@ -11,6 +11,9 @@
 
 mod address;
 mod connection;
+mod examine;
+mod fault;
+mod health;
 mod migrations;
 mod open;
 mod tls;
@@ -27,6 +30,8 @@ pub use address::Address;
 use connection::Meter;
 pub use connection::Work;
 pub(crate) use connection::{Connection, Flush};
+pub use examine::examine;
+use health::Health;
 use open::Place;
 pub(crate) use open::Transaction;
 pub(crate) use value::{Row, Value};
@@ -62,6 +67,7 @@ struct Inner {
     reader: Option<SyncSender<Box<dyn Read>>>,
     threads: Vec<JoinHandle<()>>,
     meter: Arc<Meter>,
+    health: Arc<Health>,
     folder: Folder,
 }
 
@@ -88,6 +94,7 @@ impl Database {
             sqlite: folder.file(SQLITE),
             audit: folder.file(audit::FILE),
             meter: Arc::default(),
+            health: Arc::default(),
         };
         let mut threads = Vec::new();
         let (writer, units) = sync_channel(WAITING);
@@ -99,7 +106,7 @@ impl Database {
         wait.recv().map_err(|_| Error::Closed)??;
         folder.sync()?;
         let (reader, reads) = sync_channel(WAITING);
-        let meter = Arc::clone(&place.meter);
+        let (meter, health) = (Arc::clone(&place.meter), Arc::clone(&place.health));
         threads.push(start("database-reader", move || worker::read(&place, &reads))?);
         Ok(Database {
             inner: Arc::new(Inner {
@@ -107,6 +114,7 @@ impl Database {
                 reader: Some(reader),
                 threads,
                 meter,
+                health,
                 folder,
             }),
         })
@@ -152,6 +160,19 @@ impl Database {
     /// The service's folder.
     pub fn folder(&self) -> &Folder {
         &self.inner.folder
+    }
+
+    /// Why nothing can be recorded at present, if the last write failed.
+    pub fn fault(&self) -> Option<Error> {
+        self.inner.health.fault()
+    }
+
+    /// Tries again to write after a failure. Changes nothing.
+    ///
+    /// # Errors
+    /// Where nothing can be recorded yet.
+    pub fn try_again(&self) -> Result<()> {
+        self.write(|_| Ok(()))
     }
 
     /// Where the audit log is.

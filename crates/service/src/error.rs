@@ -46,6 +46,23 @@ pub enum Error {
     /// The database refused or could not be reached; nothing has changed.
     #[error("the database: {0}")]
     Database(String),
+    /// A disk has no room for what is to be recorded; nothing has changed.
+    #[error("the disk of {} is full; make room there, and the service goes on by itself", path.display())]
+    Full {
+        /// The file that cannot grow.
+        path: PathBuf,
+    },
+    /// The database's file cannot be read as one.
+    #[error(
+        "the database {} is damaged: {reason}; stop the service and keep its folder as it is, to find out what wrote to it; to go on, give the service an empty folder (docs/operating.md, Backup), and never an older copy",
+        path.display()
+    )]
+    Damaged {
+        /// The database's file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The connection was lost while a transaction was being committed, so that it may or may not have taken effect.
     #[error(
         "the database was lost while it recorded this: {0}; look at the present state before trying again"
@@ -153,6 +170,14 @@ pub enum Error {
         grave = .0.grave
     )]
     OtherUnsettled(crate::job::Unsettled),
+    /// The job has not been done, so that there is no result yet, or never will be.
+    #[error("job {job} is {state}: it has no result")]
+    NotDone {
+        /// The job.
+        job: JobId,
+        /// Its state.
+        state: StateName,
+    },
     /// The job has no result to fetch.
     #[error("job {job} has no result to fetch: {reason}")]
     NoResult {

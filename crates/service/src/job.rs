@@ -35,7 +35,7 @@ pub use propose::Noted;
 pub use result::{Fetched, Gains};
 pub use rule::Rules;
 pub use state::{FailKind, Failure, State};
-pub use step::{Job, Local, Remote, Step};
+pub use step::{Job, Local, Remote, Step, late};
 pub(crate) use unsettled::MOST_TIMES;
 pub use unsettled::{Tried, Unsettled};
 

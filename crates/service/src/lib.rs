@@ -23,7 +23,7 @@ pub mod token;
 mod view;
 
 pub use cenote_api::{Timestamp, words};
-pub use database::{Address, Database, Pending, Work};
+pub use database::{Address, Database, Pending, Work, examine};
 pub use error::{Error, Result};
 pub use folder::{Folder, write_whole};
 pub use job::{Job, Jobs};
@@ -31,7 +31,7 @@ pub use live::Live;
 pub use policy::Policy;
 pub use seal::{ResultKey, Sealed};
 pub use token::Tokens;
-pub use view::seen;
+pub use view::{seen, waits_for};
 
 /// Random bytes of the operating system.
 ///

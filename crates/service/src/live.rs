@@ -16,7 +16,7 @@ use crate::{Job, Result};
 
 /// A service that is up. All calls may block; none waits for a peer.
 pub trait Live: Send + Sync {
-    /// Which party this is, and what it runs. It takes no jobs while the database does not answer or a peer is away.
+    /// Which party this is, and what it runs. It takes no jobs while the database cannot be read or written, the disk is full, or a peer is away or says that it can record nothing.
     fn about(&self) -> About;
 
     /// Submits a job here, and tells the other parties of it. The same text under the same idempotency key gives the same job.

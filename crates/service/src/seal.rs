@@ -11,7 +11,7 @@ use crate::folder::{Folder, write_whole};
 use crate::job::{Digest, JobId};
 use crate::{Error, Result, random};
 
-const FILE: &str = "results.key";
+pub(crate) const FILE: &str = "results.key";
 const RESULT: &[u8] = b"cenote service result 1";
 const POSTED: &[u8] = b"cenote service posted 1";
 const KEPT: &[u8] = b"cenote service kept 1";

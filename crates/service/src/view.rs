@@ -2,7 +2,7 @@
 
 use cenote_api::view::{Explained, FileView, Input, JobView, Keep, LinkState, Peer, Take};
 
-use crate::job::{self, Job, Source, State};
+use crate::job::{self, Job, Source, State, StateName};
 use crate::live;
 
 /// A job as callers see it while its peers stand so: of one that was interrupted, with why, and with whom this party waits for.
@@ -24,10 +24,62 @@ pub fn seen(job: Job, peers: &[Peer]) -> JobView {
             ),
         }
     });
+    let waits_for = waits_for(&job, peers);
     let view = JobView::from(job);
     JobView {
         reason: waits.or(view.reason),
+        waits_for,
         ..view
+    }
+}
+
+/// For whom a job waits that has not ended and does not run, and why, while its peers stand so.
+pub fn waits_for(job: &Job, peers: &[Peer]) -> Option<String> {
+    let takes_part = |peer: &&Peer| peer.party < job.proposal.parties;
+    let named = |peer: &Peer, what: &str| {
+        let name = format!("party {} ({})", peer.party, peer.name);
+        match held_up(peer) {
+            Some(why) => format!("{name}{what}: {why}"),
+            None => format!("{name}{what}"),
+        }
+    };
+    let waits: Vec<String> = match job.state.name() {
+        StateName::Proposed => {
+            let undecided = |party: usize| job.decisions.get(party).is_some_and(Option::is_none);
+            (0..usize::from(job.proposal.parties))
+                .filter(|party| undecided(*party))
+                .map(
+                    |party| match peers.iter().find(|peer| usize::from(peer.party) == party) {
+                        Some(peer) => named(peer, ", which has not decided"),
+                        None => "this party, which has not decided (`cenote job approve`)".into(),
+                    },
+                )
+                .collect()
+        }
+        StateName::Approved | StateName::Queued | StateName::Running => {
+            let held = peers
+                .iter()
+                .filter(takes_part)
+                .filter(|peer| held_up(peer).is_some());
+            held.map(|peer| named(peer, "")).collect()
+        }
+        _ => return None,
+    };
+    match (waits.is_empty(), job.state.name()) {
+        (false, _) => Some(waits.join("; ")),
+        (true, StateName::Approved | StateName::Queued) => {
+            Some("its turn: other jobs run, or its memory is not free".into())
+        }
+        (true, _) => None,
+    }
+}
+
+/// Why nothing can be done with a peer at present, if that is so.
+fn held_up(peer: &Peer) -> Option<String> {
+    match (peer.link, &peer.reason) {
+        (LinkState::Up, reason) => reason.clone(),
+        (_, Some(reason)) => Some(format!("it is not connected ({reason})")),
+        (_, None) => Some("it is not connected".into()),
     }
 }
 
@@ -58,6 +110,7 @@ impl From<Job> for JobView {
             ended_by,
             failure,
             reason,
+            waits_for: None,
             proposal: job.digest.to_string(),
             proposer: proposal.proposer,
             parties: proposal.parties,

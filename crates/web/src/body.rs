@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
-use bytes::Bytes;
+use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
 
 use crate::caller::CountedAs;
@@ -22,8 +22,8 @@ impl<T: DeserializeOwned> FromRequest<Arc<Site>> for Input<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Answer<Self> {
-        let limit = site.limits.body;
-        read(request, limit).await.map(|(body, _)| Input(body))
+        let (body, _) = read(request, site.limits.body, usize::MAX, || Ok(())).await?;
+        Ok(Input(body))
     }
 }
 
@@ -31,16 +31,22 @@ impl<T: DeserializeOwned> FromRequest<Arc<Site>> for Large<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, site: &Arc<Site>) -> Answer<Self> {
-        let token = request.extensions().get::<CountedAs>().map_or("", |name| &name.0);
-        let place = site.large.take(token).ok_or_else(Refusal::busy)?;
-        let (body, length) = read(request, site.limits.large_body).await?;
-        Ok(Large(body, (length > site.limits.body).then_some(place)))
+        let token = request.extensions().get::<CountedAs>().map(|name| name.0.clone());
+        let token = token.unwrap_or_default();
+        let place = || site.large.take(&token).ok_or_else(Refusal::busy);
+        let (body, place) = read(request, site.limits.large_body, site.limits.body, place).await?;
+        Ok(Large(body, place))
     }
 }
 
-/// What a body says, and its bytes.
-async fn read<T: DeserializeOwned>(request: Request, limit: usize) -> Answer<(T, usize)> {
-    let (parts, body) = request.into_parts();
+/// What a body says. One that is announced or turns out to be longer than `short` needs what `place` gives.
+async fn read<T: DeserializeOwned, P>(
+    request: Request,
+    limit: usize,
+    short: usize,
+    place: impl Fn() -> Answer<P>,
+) -> Answer<(T, Option<P>)> {
+    let (parts, mut body) = request.into_parts();
     let kind = parts
         .headers
         .get(header::CONTENT_TYPE)
@@ -62,39 +68,44 @@ async fn read<T: DeserializeOwned>(request: Request, limit: usize) -> Answer<(T,
             "send less, or put the data where the service finds it",
         )
     };
-    let announced = parts
+    let announced: u64 = parts
         .headers
         .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
-    if announced.is_some_and(|length: u64| length > limit as u64) {
+        .and_then(|value| value.to_str().ok()?.parse().ok())
+        .unwrap_or(0);
+    if announced > limit as u64 {
         return Err(too_long());
     }
-    let bytes: Bytes = axum::body::to_bytes(body, limit).await.map_err(|error| {
-        if error.into_inner().is::<http_body_util::LengthLimitError>() {
-            too_long()
-        } else {
-            Refusal::bad("the body ended early")
+    let mut held = (announced > short as u64).then(&place).transpose()?;
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::bad("the body ended early"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        if data.len() > limit - bytes.len() {
+            return Err(too_long());
         }
-    })?;
-    let read = serde_json::from_slice(&bytes).map_err(|error| {
-        let text = error.to_string();
-        // Its other words may quote what was sent.
-        let tells_no_value = ["missing field", "unknown field", "duplicate field"]
-            .iter()
-            .any(|beginning| text.starts_with(beginning));
-        Refusal::bad(match error.classify() {
-            serde_json::error::Category::Data if tells_no_value => format!("the body's JSON: {text}"),
-            serde_json::error::Category::Data => format!(
-                "the body's JSON is not of the form that this call takes (line {}, column {})",
-                error.line(),
-                error.column()
-            ),
-            _ => format!(
-                "the body is not JSON (line {}, column {})",
-                error.line(),
-                error.column()
-            ),
-        })
-    });
-    Ok((read?, bytes.len()))
+        if held.is_none() && bytes.len() + data.len() > short {
+            held = Some(place()?);
+        }
+        bytes.extend_from_slice(&data);
+    }
+    let read = serde_json::from_slice(&bytes).map_err(|error| not_as_expected(&error))?;
+    Ok((read, held))
+}
+
+/// What is wrong with a body's JSON, without quoting it.
+fn not_as_expected(error: &serde_json::Error) -> Refusal {
+    let text = error.to_string();
+    // Its other words may quote what was sent.
+    let tells_no_value = ["missing field", "unknown field", "duplicate field"]
+        .iter()
+        .any(|beginning| text.starts_with(beginning));
+    let (line, column) = (error.line(), error.column());
+    Refusal::bad(match error.classify() {
+        serde_json::error::Category::Data if tells_no_value => format!("the body's JSON: {text}"),
+        serde_json::error::Category::Data => {
+            format!("the body's JSON is not of the form that this call takes (line {line}, column {column})")
+        }
+        _ => format!("the body is not JSON (line {line}, column {column})"),
+    })
 }

@@ -14,6 +14,7 @@ use cenote_service::{Error, Timestamp};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+use crate::connections::Seat;
 use crate::house::{CALLER, Site};
 use crate::problem::{Answer, Refusal};
 use crate::turns::Who;
@@ -60,6 +61,11 @@ impl FromRequestParts<Arc<Site>> for Caller {
             ));
         }
         let name = principal.counted_as().to_owned();
+        // A connection that its token may not have is closed after the answer.
+        let seat = parts.extensions.get::<Arc<Seat>>();
+        if seat.is_some_and(|seat| !seat.show(&name)) {
+            return Err(Refusal::crowded());
+        }
         let is_admin = principal.scopes.contains(&Scope::Admin);
         let who = Who::Token {
             name: name.clone(),

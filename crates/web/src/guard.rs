@@ -51,12 +51,12 @@ pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next:
     );
     let answer = async {
         if let Err(refusal) = check(&request, &site) {
-            let mut response = refusal.into_response();
             // Where it ends is in doubt, so nothing more is read from this connection.
-            response
-                .headers_mut()
-                .insert(header::CONNECTION, HeaderValue::from_static("close"));
-            return response;
+            return Refusal {
+                is_last: true,
+                ..refusal
+            }
+            .into_response();
         }
         match tokio::time::timeout(
             site.limits.request,

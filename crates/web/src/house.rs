@@ -52,7 +52,7 @@ pub(crate) struct Site {
     pub(crate) limits: Limits,
     pub(crate) hub: Hub,
     pub(crate) history: History,
-    pub(crate) meter: Meter,
+    pub(crate) meter: Arc<Meter>,
     pub(crate) rates: Rates,
     /// How fast addresses may try to log in.
     pub(crate) strangers: Rates,
@@ -89,7 +89,7 @@ impl Site {
             names,
             hub,
             history,
-            meter: Meter::default(),
+            meter: Arc::default(),
             rates: Rates::new(limits.rate, limits.burst),
             strangers: Rates::new(limits.logins, limits.logins_burst),
             streams: Places::new(limits.streams, limits.streams_per_token),

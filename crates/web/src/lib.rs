@@ -18,6 +18,7 @@
 mod api;
 mod body;
 mod caller;
+mod connections;
 mod gift;
 mod guard;
 mod history;

@@ -5,10 +5,14 @@ use std::time::Duration;
 /// What callers may take of a service's time and memory.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections at once; further ones are closed.
+    /// Connections at once. Where there are as many, one on which no token was shown makes room for the next.
     pub connections: usize,
     /// Connections at once from one address other than this machine's own, or from one /64 of addresses of version 6.
     pub connections_per_address: usize,
+    /// Connections at once from this machine, among them those of a proxy for callers from elsewhere.
+    pub connections_of_this_machine: usize,
+    /// Connections at once on which one token or its sessions were shown.
+    pub connections_per_token: usize,
     /// How long the head of a request may take, or the TLS handshake, or the pause between two requests.
     pub head: Duration,
     /// How long a request may take until its answer begins, its body included.
@@ -46,6 +50,8 @@ impl Default for Limits {
         Limits {
             connections: 512,
             connections_per_address: 64,
+            connections_of_this_machine: 256,
+            connections_per_token: 128,
             head: Duration::from_secs(15),
             request: Duration::from_secs(60),
             stall: Duration::from_secs(30),

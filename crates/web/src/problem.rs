@@ -11,6 +11,8 @@ use cenote_service::Error;
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) problem: Problem,
+    /// Whether the connection ends with it.
+    pub(crate) is_last: bool,
 }
 
 pub(crate) type Answer<T> = Result<T, Refusal>;
@@ -29,6 +31,7 @@ impl Refusal {
                 message: message.into(),
                 advice: advice.into(),
             },
+            is_last: false,
         }
     }
 
@@ -56,10 +59,28 @@ impl Refusal {
     }
 }
 
+impl Refusal {
+    /// The token has as many connections as it may, or all tokens have.
+    pub(crate) fn crowded() -> Self {
+        Refusal {
+            is_last: true,
+            ..Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too-many-connections",
+                "there are as many connections with this token, from this address or in all as there may be",
+                "close connections that are not needed, or use them for more calls",
+            )
+        }
+    }
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.problem)).into_response();
         let headers = response.headers_mut();
+        if self.is_last {
+            headers.insert("connection", axum::http::HeaderValue::from_static("close"));
+        }
         match self.status {
             StatusCode::UNAUTHORIZED => {
                 headers.insert("www-authenticate", axum::http::HeaderValue::from_static("Bearer"));
@@ -123,6 +144,11 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "key-used",
             "use a new idempotency key for a new job",
         ),
+        Error::Full { .. } => (
+            StatusCode::INSUFFICIENT_STORAGE,
+            "disk-full",
+            "nothing was changed; try again once its operator has made room",
+        ),
         Error::Proposal(_) | Error::Approval(_) => (
             StatusCode::UNPROCESSABLE_ENTITY,
             "refused",
@@ -132,6 +158,16 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             StatusCode::TOO_MANY_REQUESTS,
             "too-many-jobs",
             "wait for some jobs to end, or cancel some",
+        ),
+        Error::NotDone { state, .. } => (
+            StatusCode::CONFLICT,
+            "not-done",
+            match state.is_open() {
+                true => {
+                    "wait until it is done (`cenote job watch`), and look at what it waits for (`cenote job show`)"
+                }
+                false => "see why it ended (`cenote job show`), and submit it anew",
+            },
         ),
         Error::NoResult { .. } => (
             StatusCode::CONFLICT,

@@ -1,9 +1,6 @@
-//! Connections: how many there may be, how long each may take for what, and how all of them end.
+//! Connections: how long each may take for what, and how all of them end.
 
-use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -20,8 +17,10 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
+use crate::connections::{Connections, Seat};
 use crate::guard::From;
 use crate::house::Site;
+use crate::limits::Limits;
 use crate::stall::Stalling;
 
 /// Bytes of the head of a request, and of what is read ahead.
@@ -38,7 +37,7 @@ pub(crate) struct Server {
     pub(crate) app: Router,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) end: watch::Receiver<bool>,
-    by_address: Arc<Mutex<HashMap<IpAddr, usize>>>,
+    connections: Arc<Connections>,
 }
 
 impl Server {
@@ -48,12 +47,13 @@ impl Server {
         tls: Option<TlsAcceptor>,
         end: watch::Receiver<bool>,
     ) -> Self {
+        let connections = Connections::new(site.limits.clone(), Arc::clone(&site.meter));
         Server {
             site,
             app,
             tls,
             end,
-            by_address: Arc::default(),
+            connections: Arc::new(connections),
         }
     }
 
@@ -68,10 +68,8 @@ impl Server {
             while connections.try_join_next().is_some() {}
             match accepted {
                 Ok((stream, from)) => {
-                    if let Some(place) = self.place(from, connections.len()) {
-                        connections.spawn(self.connection(stream, place));
-                    } else {
-                        self.site.meter.turned_away.fetch_add(1, Ordering::Relaxed);
+                    if let Some(seat) = self.connections.seat(cenote_net::network(from.ip())) {
+                        connections.spawn(self.connection(stream, seat));
                     }
                 }
                 Err(_) => tokio::time::sleep(PAUSE).await,
@@ -81,47 +79,31 @@ impl Server {
         while connections.join_next().await.is_some() {}
     }
 
-    /// A place for a connection of `from`, if there is one left.
-    fn place(&self, from: SocketAddr, open: usize) -> Option<Place> {
-        let limits = &self.site.limits;
-        let address = cenote_net::network(from.ip());
-        if open >= limits.connections {
-            return None;
-        }
-        let most = if address.is_loopback() {
-            // A flood of this machine's own leaves places for callers from elsewhere.
-            limits.connections - limits.connections_per_address.min(limits.connections / 8)
-        } else {
-            limits.connections_per_address
-        };
-        let mut counts = self.by_address.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(address).or_default();
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
-        self.site.meter.open.fetch_add(1, Ordering::Relaxed);
-        Some(Place {
-            address,
-            site: Arc::clone(&self.site),
-            counts: Arc::clone(&self.by_address),
-        })
-    }
-
-    fn connection(&self, stream: TcpStream, place: Place) -> impl Future<Output = ()> + use<> {
-        let (app, tls, end) = (self.app.clone(), self.tls.clone(), self.end.clone());
+    fn connection(&self, stream: TcpStream, seat: Seat) -> impl Future<Output = ()> + use<> {
+        let (app, tls, end, limits) = (
+            self.app.clone(),
+            self.tls.clone(),
+            self.end.clone(),
+            self.site.limits.clone(),
+        );
+        let seat = Arc::new(seat);
         async move {
-            let limits = &place.site.limits;
-            // Small answers leave at once; where that cannot be had, they leave later.
-            let _ = stream.set_nodelay(true);
-            let stream = Stalling::new(stream, limits.stall);
-            match tls {
-                None => speak(stream, app, end, &place).await,
-                Some(tls) => {
-                    if let Ok(Ok(stream)) = tokio::time::timeout(limits.head, tls.accept(stream)).await {
-                        speak(stream, app, end, &place).await;
+            let served = async {
+                // Small answers leave at once; where that cannot be had, they leave later.
+                let _ = stream.set_nodelay(true);
+                let stream = Stalling::new(stream, limits.stall);
+                match tls {
+                    None => speak(stream, app, end, &limits, &seat).await,
+                    Some(tls) => {
+                        if let Ok(Ok(stream)) = tokio::time::timeout(limits.head, tls.accept(stream)).await {
+                            speak(stream, app, end, &limits, &seat).await;
+                        }
                     }
                 }
+            };
+            tokio::select! {
+                () = served => {}
+                () = seat.is_taken() => {}
             }
         }
     }
@@ -132,50 +114,37 @@ async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     stream: S,
     app: Router,
     mut end: watch::Receiver<bool>,
-    place: &Place,
+    limits: &Limits,
+    seat: &Arc<Seat>,
 ) {
-    let from = From(place.address);
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(from);
-        app.clone().oneshot(request)
+        request.extensions_mut().insert(From(seat.address()));
+        request.extensions_mut().insert(Arc::clone(seat));
+        let (answer, seat) = (app.clone().oneshot(request), Arc::clone(seat));
+        async move {
+            seat.set_busy(true);
+            let answer = answer.await;
+            seat.set_busy(false);
+            answer
+        }
     });
     let mut connection = std::pin::pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(place.site.limits.head)
+            .header_read_timeout(limits.head)
             .max_buf_size(HEAD)
             .max_headers(HEADERS)
             .serve_connection(TokioIo::new(stream), service)
     );
     let ended = tokio::select! {
         _ = connection.as_mut() => true,
-        () = tokio::time::sleep(place.site.limits.life) => false,
+        () = tokio::time::sleep(limits.life) => false,
         _ = end.wait_for(|end| *end) => false,
     };
     if !ended {
         connection.as_mut().graceful_shutdown();
         // What has not ended by then is cut off.
         let _ = tokio::time::timeout(LAST, connection).await;
-    }
-}
-
-/// A connection's place among those that there may be.
-struct Place {
-    address: IpAddr,
-    site: Arc<Site>,
-    counts: Arc<Mutex<HashMap<IpAddr, usize>>>,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.site.meter.open.fetch_sub(1, Ordering::Relaxed);
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.address);
-            }
-        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Keep, Take};
-use crate::Timestamp;
+use crate::{Timestamp, unique};
 
 /// A job as this party sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct JobView {
     pub failure: Option<String>,
     /// Of what was declined or failed: why, which may be a peer's words. Of a job in shards that was interrupted and is queued again: what cut it off, and whom it waits for.
     pub reason: Option<String>,
+    /// Of what has not ended and does not run: for which parties it waits, and why.
+    #[serde(default)]
+    pub waits_for: Option<String>,
     /// The digest of the proposal, which approvals must name.
     pub proposal: String,
     /// The party that proposed it.
@@ -201,7 +204,7 @@ pub struct Submit {
     /// The job file's text, without values.
     pub job: String,
     /// The texts of the files that it names, by the names in it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique::keys")]
     pub files: BTreeMap<String, String>,
     /// Seconds within which it must be done; an hour if not given.
     #[serde(default)]
@@ -217,10 +220,10 @@ pub struct Submit {
 #[serde(deny_unknown_fields)]
 pub struct Gift {
     /// The names of its data, by input.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique::keys")]
     pub data: BTreeMap<String, String>,
     /// Values, by input: the text that a data file would hold.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique::keys")]
     pub posted: BTreeMap<String, String>,
     /// Why, for the audit log.
     #[serde(default)]
@@ -235,10 +238,10 @@ pub struct Approve {
     /// The digest of the proposal that the approver has seen.
     pub proposal: String,
     /// The names of this party's data, by input.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique::keys")]
     pub data: BTreeMap<String, String>,
     /// Values, by input: the text that a data file would hold.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "unique::keys")]
     pub posted: BTreeMap<String, String>,
     /// Why, for the audit log.
     #[serde(default)]
@@ -306,6 +309,23 @@ mod tests {
         }
         assert!(whole == text);
         assert_eq!(FilePart::of("ab", u64::MAX).text, "");
+    }
+
+    #[test]
+    fn an_input_that_is_named_twice_is_refused() {
+        for text in [
+            r#"{"posted": {"x": "1", "x": "2"}}"#,
+            r#"{"data": {"x": "a", "y": "b", "x": "a"}}"#,
+        ] {
+            let error = serde_json::from_str::<Gift>(text).expect_err(text).to_string();
+            assert!(error.starts_with("duplicate field"), "{error}");
+        }
+        let approve = r#"{"proposal": "p", "posted": {"x": "1", "x": "1"}}"#;
+        assert!(serde_json::from_str::<Approve>(approve).is_err());
+        let submit = r#"{"job": "", "approval": {"posted": {"x": "1", "x": "2"}}}"#;
+        assert!(serde_json::from_str::<Submit>(submit).is_err());
+        let gift: Gift = serde_json::from_str(r#"{"posted": {"x": "1", "y": "2"}}"#).expect("each once");
+        assert_eq!(gift.posted.len(), 2);
     }
 
     #[test]

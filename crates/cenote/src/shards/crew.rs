@@ -157,7 +157,9 @@ impl Threads {
             (_, Kind::Network) => lost("its worker lost a peer, or did not reach one"),
             (_, Kind::Stopped) => lost("its worker was stopped"),
             (_, Kind::Internal) => lost("its worker had a fault of its own"),
-            (_, Kind::Misuse | Kind::BadInput) => Outcome::Failed("it cannot compute its part".into()),
+            (_, Kind::Misuse | Kind::BadInput | Kind::Late) => {
+                Outcome::Failed("it cannot compute its part".into())
+            }
         };
         if let Outcome::Failed(_) = outcome {
             work.state().failure.get_or_insert(error);

@@ -10,7 +10,7 @@ fn the_version_and_all_exit_codes_are_told() {
     let help = run(cenote().arg("--help"));
     assert_eq!(help.code, Some(0));
     let codes = help.stdout.split_once("Exit codes:").unwrap().1;
-    for code in 0..=cenote::Kind::Stopped.exit_code() {
+    for code in 0..=cenote::Kind::Late.exit_code() {
         assert!(codes.contains(&format!("\n  {code}  ")), "{code}: {codes}");
     }
 }

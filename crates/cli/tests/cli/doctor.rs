@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cenote_service::Timestamp;
 use cenote_service::live::{Alarm, AlarmKind, LinkState};
+use cenote_service::{Address, Database, Timestamp};
 
 use crate::common::{run, write};
 use crate::services::{Place, plain, private, well};
@@ -74,14 +74,81 @@ fn the_doctor_looks_at_a_service_that_is_up() {
     );
 }
 
+/// Copies a folder of files, for its owner only.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).expect("made");
+    private(to, 0o700);
+    for file in std::fs::read_dir(from).expect("there").flatten() {
+        let copy = to.join(file.file_name());
+        std::fs::copy(file.path(), &copy).expect("copied");
+        private(&copy, 0o600);
+    }
+}
+
+/// What is done to a file.
+type Harm = fn(&Path);
+
+/// A service that is down, and cannot start or would lose what it should keep: each cause is found, by its file.
+#[test]
+fn the_doctor_finds_what_keeps_a_service_that_is_down_from_starting() {
+    let mut place = Place::new();
+    place.world.served = None;
+    let service = place.world.database.folder().path().to_owned();
+    let text = std::fs::read_to_string(&place.config).expect("readable");
+    let cases: [(&str, &str, Harm); 5] = [
+        ("service.db", "is damaged", |path| {
+            let length = std::fs::metadata(path).expect("there").len() as usize;
+            std::fs::write(path, vec![0x5a; length]).expect("written");
+        }),
+        ("service.db", "the database is missing", |path| {
+            std::fs::remove_file(path).expect("removed");
+        }),
+        ("audit.jsonl", "the file ends after line 0", |path| {
+            let file = std::fs::OpenOptions::new().write(true).open(path).expect("there");
+            file.set_len(10).expect("cut");
+        }),
+        ("results.key", "the key is missing", |path| {
+            std::fs::remove_file(path).expect("removed");
+        }),
+        ("results.key", "it is no key", |path| {
+            std::fs::write(path, "short").expect("written");
+        }),
+    ];
+    for (number, (file, said, harm)) in cases.into_iter().enumerate() {
+        let left = place.folder.path().join(format!("left-{number}"));
+        copy(&service, &left);
+        drop(Database::open(&left, &Address::Embedded).expect("opens"));
+        let changed = text.replace(&service.display().to_string(), &left.display().to_string());
+        std::fs::write(&place.config, changed).expect("written");
+        let sound = run(plain(&["doctor", "--config"]).arg(&place.config));
+        assert!(
+            sound
+                .stdout
+                .contains("database, audit log and key go with each other"),
+            "{}",
+            sound.stdout
+        );
+        harm(&left.join(file));
+        let ill = run(plain(&["doctor", "--config"]).arg(&place.config));
+        assert_eq!(ill.code, Some(1), "{said}: {}", ill.stdout);
+        for part in [&left.join(file).display().to_string(), said] {
+            assert!(ill.stdout.contains(part), "{part}\n{}", ill.stdout);
+        }
+        let harmed: Vec<_> = std::fs::read_dir(&left).expect("there").flatten().collect();
+        assert!(harmed.iter().all(|file| file.file_name() != "results.key.part"));
+    }
+}
+
 #[test]
 fn the_doctor_looks_at_a_service_that_is_down() {
     let mut place = Place::new();
     let does_not_answer = format!("does not answer at {}", place.world.served().address());
     place.world.served = None;
     let held = place.run(&["doctor"]);
-    held.failed(1, &["there is a fault"]);
-    assert!(held.stdout.contains(&does_not_answer), "{}", held.stdout);
+    held.failed(1, &["there are 2 faults"]);
+    for part in [&does_not_answer, "is in use by another service"] {
+        assert!(held.stdout.contains(part), "{part}\n{}", held.stdout);
+    }
     let Place {
         world,
         folder,
@@ -91,10 +158,8 @@ fn the_doctor_looks_at_a_service_that_is_down() {
     let log = std::fs::read_to_string(service.join("audit.jsonl")).expect("readable");
     // The test's own folder stands for that of a service whose process has ended.
     let left = folder.path().join("left");
-    std::fs::create_dir(&left).expect("made");
-    private(&left, 0o700);
-    std::fs::write(left.join("audit.jsonl"), &log).expect("written");
-    private(&left.join("audit.jsonl"), 0o600);
+    copy(&service, &left);
+    drop(Database::open(&left, &Address::Embedded).expect("opens"));
     let text = std::fs::read_to_string(&config).expect("readable");
     let text = text.replace(&service.display().to_string(), &left.display().to_string());
     std::fs::write(&config, &text).expect("written");
@@ -116,7 +181,7 @@ fn the_doctor_looks_at_a_service_that_is_down() {
     let ill = doctor(&config);
     ill.failed(1, &["there are 2 faults"]);
     for part in [
-        "audit     line 1 is not as it was written",
+        "audit.jsonl: line 1 is not as it was written",
         "policy    ",
         "find out who could write to it",
     ] {

@@ -1,11 +1,13 @@
 //! Disks that are full: the party says which file has no room, its peers hear why it stopped, and no stock is harmed.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::common::{Ended, finish, start, write};
+use crate::common::{Ended, cenote, finish, start, wait_until, write};
+use crate::others::kill;
 use crate::world::World;
 
 /// A small disk in memory, which only processes started by [`Disk::command`] see. It goes with this.
@@ -192,4 +194,83 @@ fn an_output_on_a_full_disk_is_noticed_before_the_peers_are_met() {
             "make room",
         ],
     );
+}
+
+/// What a service answers to `/readyz`.
+fn readiness(page: &str) -> String {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(page)?;
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    ask().unwrap_or_default()
+}
+
+/// Services whose disk fills up say so at once, lose nothing, and go on once there is room.
+#[test]
+fn services_on_a_full_disk_are_not_ready_and_go_on_by_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("disk");
+    let Some(disk) = Disk::mount(&place, 96 << 10) else {
+        return;
+    };
+    let home = place.join("services");
+    let mut serve = cenote();
+    serve.args(["serve", "--local", "2", "--folder"]).arg(&home);
+    let mut services = start(&mut disk.command(&serve));
+    let mut told = BufReader::new(services.stdout.take().unwrap());
+    let mut line = String::new();
+    let page = loop {
+        line.clear();
+        assert_ne!(told.read_line(&mut line).unwrap(), 0, "no page");
+        if let Some((_, rest)) = line.split_once("http://") {
+            break rest.split('/').next().unwrap_or_default().to_owned();
+        }
+    };
+    wait_until("that the service is ready", || readiness(&page).contains(" 200 "));
+    let config = home.join("anna/party.toml");
+    let call = |args: &[&str]| {
+        let mut command = cenote();
+        command.args(args).arg("--config").arg(&config);
+        finish(start(&mut disk.command(&command)))
+    };
+    let shell = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(place.join("zeros"));
+        finish(start(&mut disk.command(&command)))
+    };
+    shell("cat /dev/zero > \"$0\"").failed(1, &["No space left"]);
+    wait_until("that the service is not ready", || {
+        readiness(&page).contains(" 503 ")
+    });
+    let sample = home.join("sample.toml");
+    let submit = [
+        "job",
+        "submit",
+        sample.to_str().unwrap(),
+        "--key",
+        "one",
+        "--wait",
+    ];
+    let full = call(&submit);
+    full.failed(1, &["the disk of ", "services/anna/", "is full; make room"]);
+    let seen = call(&["doctor"]);
+    for part in [
+        "it takes no jobs: ",
+        "services/anna/",
+        "make room",
+        "No jobs are taken",
+    ] {
+        assert!(seen.stdout.contains(part), "{part}\n{}", seen.stdout);
+    }
+    assert_eq!(shell("rm \"$0\"").code, Some(0));
+    wait_until("that the service is ready again", || {
+        readiness(&page).contains(" 200 ")
+    });
+    let done = call(&submit);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    kill(services.id(), "-TERM");
+    assert_eq!(finish(services).code, Some(0));
 }

@@ -158,7 +158,7 @@ fn a_job_goes_from_submission_to_result_by_commands() {
     }
     place
         .run(&["job", "fetch", &id])
-        .failed(2, &["it is not done", "what to do"]);
+        .failed(2, &["is proposed: it has no result", "wait until it is done"]);
 
     let mut watch = place.command(&["job", "watch", &id]);
     let watch = start(&mut watch);
@@ -391,4 +391,41 @@ fn an_audit_log_that_was_changed_is_told_from_one_that_was_not() {
     let cut = write(place.folder.path(), "cut.jsonl", &text[..text.len() - 5]);
     verify(&cut).failed(5, &["it has no end"]);
     verify(Path::new("/nowhere")).failed(5, &["/nowhere"]);
+}
+
+#[test]
+fn a_missed_deadline_has_an_exit_code_of_its_own() {
+    let place = Place::new();
+    write(place.folder.path(), "job.toml", JOB);
+    let submitted = place.run(&["job", "submit", "job.toml"]);
+    assert_eq!(submitted.code, Some(0), "{}", submitted.stderr);
+    assert!(
+        submitted
+            .stderr
+            .contains("own approval is still missing: cenote job approve "),
+        "{}",
+        submitted.stderr
+    );
+    let listed = place.run(&["job", "list", "--json"]).json();
+    let id = listed["jobs"][0]["id"].as_str().expect("a name").to_owned();
+    let shown = place.run(&["job", "show", &id]);
+    assert!(
+        well(&shown).contains("waits for   this party, which has not decided"),
+        "{}",
+        shown.stdout
+    );
+    let job = id.parse().expect("a name");
+    let reason = "it was not done by then; it waited for party 1 (South Bank)";
+    place
+        .world
+        .fake
+        .jobs
+        .fail(job, FailKind::Deadline, reason.into(), Timestamp::now())
+        .expect("failed");
+    place
+        .run(&["job", "watch", &id])
+        .failed(8, &["the job failed", "it waited for party 1 (South Bank)"]);
+    place
+        .run(&["job", "fetch", &id])
+        .failed(2, &["is failed: it has no result", "see why it ended"]);
 }

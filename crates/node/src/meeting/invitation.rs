@@ -1,10 +1,14 @@
 //! The text that invites a party.
 
 use std::fmt;
+use std::io::BufRead;
 use std::str::FromStr;
 
 use cenote::Fingerprint;
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::Error;
 
 /// What an invitation begins with.
 const PREFIX: &str = "cenote-invitation-2.";
@@ -53,6 +57,25 @@ struct Text {
 pub struct NoInvitation;
 
 impl Invitation {
+    /// That in the first line of `input` that is not empty.
+    ///
+    /// # Errors
+    /// That nothing can be read, or that it is no invitation.
+    pub fn read(input: impl BufRead) -> Result<Self, Error> {
+        let mut input = input.take(LONGEST as u64);
+        let mut line = Zeroizing::new(String::with_capacity(LONGEST));
+        while line.trim().is_empty() {
+            let read = input
+                .read_line(&mut line)
+                .map_err(|error| Error::Machine(format!("reading the invitation: {error}")))?;
+            if read == 0 {
+                break;
+            }
+        }
+        line.parse()
+            .map_err(|error: NoInvitation| Error::Settings(error.to_string()))
+    }
+
     /// The text to send.
     pub fn text(&self) -> String {
         let text = Text {

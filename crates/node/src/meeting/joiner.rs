@@ -45,8 +45,8 @@ pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<
         fingerprint: fingerprint.to_string(),
         commitment: hex::encode(commitment(&fingerprint, &own)),
     };
-    say(line.get_mut(), &joining)?;
-    let all: Vec<Told> = match hear(&mut line)? {
+    let answer = say(line.get_mut(), &joining).and_then(|()| hear(&mut line));
+    let all: Vec<Told> = match answer.map_err(|error| closed(invitation, &error))? {
         Answer::All(all) => all,
         Answer::Refused(why) => {
             return Err(Error::Settings(plain(&why, WHY)));
@@ -80,6 +80,16 @@ pub fn join(invitation: &Invitation, folder: &Path, name: &str, address: Option<
     })
 }
 
+/// What a meeting looks like that has ended, or of which another service has the address by now.
+fn closed(invitation: &Invitation, error: &Error) -> Error {
+    Error::Machine(format!(
+        "the meeting of {} at {} has ended, or something else listens there ({error}); ask its operator to run `cenote invite` again, and \
+         join with the new invitation",
+        plain(&invitation.name, WHY),
+        plain(&invitation.address, WHY)
+    ))
+}
+
 /// The party in `folder` as the one that is invited, made with this name where there is none.
 fn founded(invitation: &Invitation, folder: &Path, name: &str) -> Result<(Founding, Identity), Error> {
     let founding = Founding {
@@ -108,7 +118,9 @@ fn reach(invitation: &Invitation) -> Result<Line, Error> {
     let at = &invitation.address;
     let stream = TcpStream::connect(at).map_err(|error| {
         Error::Machine(format!(
-            "{at}: {error}; see that `cenote invite` waits there, and that its address can be reached"
+            "the meeting of {} at {at} cannot be reached: {error}; see that `cenote invite` waits there, and that its address can be \
+             reached. If it has ended, ask for a new invitation",
+            plain(&invitation.name, WHY)
         ))
     })?;
     let stream = Timed::new(stream, Instant::now() + PATIENCE);

@@ -284,3 +284,60 @@ fn a_number_other_than_the_one_committed_to_ends_the_meeting() {
         .to_string();
     assert!(error.contains("somebody stands between you"), "{error}");
 }
+
+#[test]
+fn a_meeting_that_has_ended_is_told_of_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let founding = crate::founding::Founding {
+        name: "north".into(),
+        party: 0,
+        parties: 2,
+    };
+    founding.make(&folder.path().join("north")).expect("made");
+    let inviter = Inviter::new(&folder.path().join("north"), "127.0.0.1:0").expect("listens");
+    let invitation = inviter.invitations()[0].clone();
+    drop(inviter);
+    let told = |name: &str| {
+        let error = join(&invitation, &folder.path().join(name), name, None).expect_err("ended");
+        error.to_string()
+    };
+    let gone = told("south");
+    assert!(
+        gone.contains(&invitation.address) && gone.contains("ask for a new invitation"),
+        "{gone}"
+    );
+    // Something else has the address by now, and closes what it is sent.
+    let other = std::net::TcpListener::bind(&invitation.address).expect("free");
+    let closing = std::thread::spawn(move || other.accept().map(drop));
+    let closed = told("south");
+    assert!(
+        closed.contains(&invitation.address) && closed.contains("run `cenote invite` again"),
+        "{closed}"
+    );
+    closing.join().expect("ended").expect("connected");
+}
+
+#[test]
+fn an_invitation_is_read_from_a_line() {
+    let fingerprint = cenote::Identity::generate().expect("a key").fingerprint();
+    let invitation = Invitation {
+        address: "north:7100".into(),
+        fingerprint,
+        name: "north".into(),
+        party: 1,
+        parties: 2,
+        secret: [7; 16],
+    };
+    let text = format!("\n  {}\nmore", invitation.text());
+    assert!(Invitation::read(text.as_bytes()).is_ok_and(|read| read == invitation));
+    for wrong in [
+        "",
+        "\n\n",
+        "something else\n",
+        &"\n".repeat(10_000),
+        &"x".repeat(10_000),
+    ] {
+        let error = Invitation::read(wrong.as_bytes()).expect_err("none").to_string();
+        assert!(error.contains("no invitation"), "{error}");
+    }
+}

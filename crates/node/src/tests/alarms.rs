@@ -93,3 +93,43 @@ fn a_flood_of_the_same_greeting_is_told_of_once() {
     let of_peer = told.filter(|told| matches!(told, Happened::Peer { party: 1 }));
     assert_eq!(of_peer.count(), 1);
 }
+
+#[test]
+fn little_room_on_a_disk_is_told_before_it_is_full() {
+    let world = World::with(3, ALL, |settings| {
+        settings.room = if settings.me == 1 { u64::MAX } else { 0 };
+    });
+    let of_disk = |party: u8| {
+        let alarms = world.node(party).alarms();
+        alarms.into_iter().find(|alarm| alarm.kind == AlarmKind::Disk)
+    };
+    until("there is an alarm", || of_disk(1).is_some());
+    let folder = world.path(1).join("service").display().to_string();
+    let alarm = of_disk(1).expect("an alarm");
+    assert!(
+        alarm.text.contains(&folder) && alarm.advice.contains("Make room"),
+        "{alarm:?}"
+    );
+    assert!(of_disk(0).is_none() && world.node(1).ready().is_ok());
+}
+
+#[test]
+fn a_peer_that_can_record_nothing_is_named_until_it_can() {
+    let world = World::new(3, ALL);
+    let recording = |works| Message::Recording { works }.to_bytes();
+    world.hub.say(1, 0, recording(false));
+    until("it is not ready", || world.node(0).ready().is_err());
+    let reason = world.node(0).ready().expect_err("not ready");
+    assert!(
+        reason.contains("party 1 (party-1): it can record nothing at present"),
+        "{reason}"
+    );
+    world.hub.say(1, 0, recording(true));
+    world.wait_ready();
+    // Over a new connection it can, unless it says otherwise again.
+    world.hub.say(1, 0, recording(false));
+    until("it is not ready", || world.node(0).ready().is_err());
+    world.hub.cut(0, 1);
+    world.hub.mend(0, 1);
+    world.wait_ready();
+}

@@ -320,7 +320,7 @@ fn a_holder_that_puts_in_something_else_is_caught() {
                 assert!(alarms.iter().any(|alarm| alarm.kind == AlarmKind::Cheating));
             }
             let nothing = world.node(party).fetch(id, "key", person());
-            assert!(matches!(nothing, Err(Error::NoResult { .. })));
+            assert!(matches!(nothing, Err(Error::NotDone { .. })));
         }
         // With its own share again all is well: the value is not lost to the others.
         tamper(&mut world, 1, first, |share| share[SHAPE] ^= 1);

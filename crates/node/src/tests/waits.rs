@@ -194,3 +194,37 @@ fn a_job_that_has_ended_meanwhile_is_not_open_again() {
     assert!(!node.core.base.open.contains(id));
     assert_eq!(node.counts().jobs, counts);
 }
+
+#[test]
+fn a_missed_deadline_names_the_party_that_was_waited_for_and_why() {
+    let world = World::new(3, NONE);
+    world
+        .hub
+        .say(2, 0, Message::Recording { works: false }.to_bytes());
+    until("it is not ready", || world.node(0).ready().is_err());
+    let submission = world.submission("add8", "waits");
+    let id = world.submit_urgent(0, &submission, |state| *state == State::Proposed);
+    let seen = cenote_service::seen(world.job(0, id), &world.node(0).peers());
+    let waits_for = seen.waits_for.expect("it waits");
+    for part in [
+        "this party, which has not decided",
+        "party 1 (party-1), which has not decided;",
+        "party 2 (party-2), which has not decided: it can record nothing at present",
+    ] {
+        assert!(waits_for.contains(part), "{part}\n{waits_for}");
+    }
+    // Whichever party is the first to find that it has passed.
+    until("it is over", || world.is_over(0, id));
+    let State::Failed(failure) = world.job(0, id).state else {
+        panic!("{:?}", world.job(0, id).state);
+    };
+    assert!(
+        failure
+            .reason
+            .contains("it waited for this party, which has not decided")
+            && failure
+                .reason
+                .contains("party 2 (party-2), which has not decided: it can record"),
+        "{failure:?}"
+    );
+}

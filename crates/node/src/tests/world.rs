@@ -88,6 +88,7 @@ impl World {
             timeout: Duration::from_secs(50),
             phase_timeout: None,
             pause: Duration::from_secs(2),
+            room: 0,
             stock: StockSettings {
                 folder: folder.join("stock"),
                 key: folder.join("stock.key"),

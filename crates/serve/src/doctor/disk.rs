@@ -6,12 +6,12 @@ use std::path::Path;
 use cenote::remote::load_identity;
 use cenote::text::megabytes;
 use cenote::{PartyConfig, ServiceConfig};
-use cenote_service::{Policy, audit};
+use cenote_service::{Address, Error, Policy, audit};
 
 use super::Findings;
 
-/// Less room than this is a fault.
-const LITTLE: u64 = 256 << 20;
+/// Less room than this is a fault, and an alarm of a service that is up.
+const LITTLE: u64 = cenote_node::ROOM;
 /// Less than this is worth a look.
 const SOME: u64 = 2 << 30;
 
@@ -112,8 +112,9 @@ pub(super) fn space(config: &PartyConfig, service: &ServiceConfig, findings: &mu
             continue;
         };
         let free = room.f_bavail.saturating_mul(room.f_frsize);
-        let text = format!("{} MB are free on the disk of {what}", megabytes(free));
-        let advice = "make room on that disk; a full one stops jobs, and loses none";
+        let place = folder.display();
+        let text = format!("{} MB are free on the disk of {what}, {place}", megabytes(free));
+        let advice = "make room on that disk; with a full one the service takes no jobs, and goes on by itself once there is room";
         if free < LITTLE {
             findings.fault("disk", text, advice);
         } else if free < SOME {
@@ -124,20 +125,41 @@ pub(super) fn space(config: &PartyConfig, service: &ServiceConfig, findings: &mu
     }
 }
 
-pub(super) fn audit(service: &ServiceConfig, findings: &mut Findings) {
-    let file = service.folder.join(audit::FILE);
-    if !file.exists() {
+/// Opens and compares database, audit log and key, as the service does when it starts.
+pub(super) fn record(service: &ServiceConfig, findings: &mut Findings) {
+    if !service.folder.is_dir() {
         return;
     }
-    match audit::verify(&file, None) {
-        Ok(head) => findings.well(
+    let address = match &service.database {
+        None => Ok(Address::Embedded),
+        Some(address) => Address::parse(&address.0),
+    };
+    match address.and_then(|address| cenote_service::examine(&service.folder, &address)) {
+        Ok(None) => findings.well("record", "there is none yet: the service begins one when it starts"),
+        Ok(Some(head)) => {
+            findings.well(
+                "audit",
+                format!(
+                    "{} lines, each follows the one before, as the database has them; the last hash is {}",
+                    head.number, head.hash
+                ),
+            );
+            findings.well("record", "database, audit log and key go with each other");
+        }
+        Err(Error::Audit(fault)) => findings.fault(
             "audit",
-            format!("{} lines, each follows the one before; the last hash is {}", head.number, head.hash),
+            format!("{}: {fault}", service.folder.join(audit::FILE).display()),
+            "the service does not start: keep the file as it is, and find out who could write to it",
         ),
-        Err(fault) => findings.fault(
-            "audit",
-            fault.to_string(),
-            "keep the file as it is, and find out who could write to it; after a power loss, `cenote serve` mends what was not yet on the disk",
+        Err(error @ Error::InUse { .. }) => findings.fault(
+            "record",
+            error.to_string(),
+            "a service that does not answer has the folder: see its log, and stop it",
+        ),
+        Err(error) => findings.fault(
+            "record",
+            error.to_string(),
+            "mend that before you start the service; docs/operating.md says under Backup what may be put back",
         ),
     }
 }
@@ -163,7 +185,7 @@ pub(super) fn stock(config: &PartyConfig, findings: &mut Findings) {
         Err(error) => findings.fault(
             "stock",
             error.to_string(),
-            "put the key back if it is gone; without it, remove the folder and make new stock",
+            "put the key back if it is gone; without it, remove the folder and the key: the service makes new stock by itself",
         ),
     }
 }

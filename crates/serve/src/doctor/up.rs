@@ -63,6 +63,11 @@ fn peers(service: &Service, findings: &mut Findings) -> Result<()> {
         let name = printable(&peer.name);
         let reason = printable(peer.reason.as_deref().unwrap_or("it has not connected yet"));
         match peer.link {
+            LinkState::Up if peer.reason.is_some() => findings.warn(
+                "peer",
+                format!("{name} is connected: {reason}"),
+                "jobs with it wait until its operator has seen to that",
+            ),
             LinkState::Up => findings.well("peer", format!("{name} is connected")),
             LinkState::Refused => findings.fault(
                 "peer",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, StatementStatus};
 
 use super::address::Server;
+use super::fault::{OfSqlite, of_postgres, text_of};
 use super::value::{Row, Value};
 use crate::folder::{PATIENCE, take_within};
 use crate::{Error, Result};
@@ -74,7 +75,10 @@ pub(crate) struct Connection {
 }
 
 enum Driver {
-    Sqlite(rusqlite::Connection),
+    Sqlite {
+        connection: rusqlite::Connection,
+        path: PathBuf,
+    },
     Postgres {
         client: Box<postgres::Client>,
         prepared: HashMap<&'static str, postgres::Statement>,
@@ -100,12 +104,12 @@ impl Connection {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = rusqlite::Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+        let connection = rusqlite::Connection::open_with_flags(path, flags).at(path)?;
         connection.set_prepared_statement_cache_capacity(128);
-        connection.busy_timeout(BUSY).map_err(of_sqlite)?;
+        connection.busy_timeout(BUSY).at(path)?;
         let mode: String = connection
             .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
-            .map_err(of_sqlite)?;
+            .at(path)?;
         if mode != "wal" {
             return Err(Error::file(
                 path,
@@ -119,14 +123,15 @@ impl Connection {
                 "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
                  PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -16384",
             )
-            .map_err(of_sqlite)?;
+            .at(path)?;
         if access == Access::Read {
-            connection
-                .execute_batch("PRAGMA query_only = ON")
-                .map_err(of_sqlite)?;
+            connection.execute_batch("PRAGMA query_only = ON").at(path)?;
         }
         Ok(Connection {
-            kind: Driver::Sqlite(connection),
+            kind: Driver::Sqlite {
+                connection,
+                path: path.to_owned(),
+            },
             meter,
             flush: Flush::Now,
         })
@@ -175,7 +180,7 @@ impl Connection {
     /// Whether it can be of no more use.
     pub(super) fn is_lost(&self) -> bool {
         match &self.kind {
-            Driver::Sqlite(_) => false,
+            Driver::Sqlite { .. } => false,
             Driver::Postgres { client, .. } => client.is_closed(),
         }
     }
@@ -184,7 +189,7 @@ impl Connection {
     pub(super) fn batch(&mut self, sql: &str) -> Result<()> {
         self.meter.statements.fetch_add(1, Ordering::Relaxed);
         match &mut self.kind {
-            Driver::Sqlite(connection) => connection.execute_batch(sql).map_err(of_sqlite),
+            Driver::Sqlite { connection, path } => connection.execute_batch(sql).at(path),
             Driver::Postgres { client, .. } => client.batch_execute(sql).map_err(|error| of_postgres(&error)),
         }
     }
@@ -192,10 +197,10 @@ impl Connection {
     /// Begins or ends a transaction or a part of one.
     pub(super) fn mark(&mut self, sql: &'static str) -> Result<()> {
         match &mut self.kind {
-            Driver::Sqlite(connection) => {
+            Driver::Sqlite { connection, path } => {
                 self.meter.statements.fetch_add(1, Ordering::Relaxed);
-                let mut statement = connection.prepare_cached(sql).map_err(of_sqlite)?;
-                statement.execute([]).map(drop).map_err(of_sqlite)
+                let mut statement = connection.prepare_cached(sql).at(path)?;
+                statement.execute([]).map(drop).at(path)
             }
             Driver::Postgres { .. } => self.batch(sql),
         }
@@ -205,8 +210,8 @@ impl Connection {
     pub(super) fn set_flush(&mut self, flush: Flush) -> Result<()> {
         if flush != self.flush {
             self.batch(match (&self.kind, flush) {
-                (Driver::Sqlite(_), Flush::Now) => "PRAGMA synchronous = FULL",
-                (Driver::Sqlite(_), Flush::Later) => "PRAGMA synchronous = NORMAL",
+                (Driver::Sqlite { .. }, Flush::Now) => "PRAGMA synchronous = FULL",
+                (Driver::Sqlite { .. }, Flush::Later) => "PRAGMA synchronous = NORMAL",
                 (Driver::Postgres { .. }, Flush::Now) => "SET synchronous_commit = on",
                 (Driver::Postgres { .. }, Flush::Later) => "SET synchronous_commit = off",
             })?;
@@ -218,8 +223,8 @@ impl Connection {
     /// Begins a transaction: one that writes is alone, one that reads sees one state throughout.
     pub(super) fn begin(&mut self, access: Access) -> Result<()> {
         let sql = match (&self.kind, access) {
-            (Driver::Sqlite(_), Access::Write) => "BEGIN IMMEDIATE",
-            (Driver::Sqlite(_), Access::Read) => "BEGIN",
+            (Driver::Sqlite { .. }, Access::Write) => "BEGIN IMMEDIATE",
+            (Driver::Sqlite { .. }, Access::Read) => "BEGIN",
             (Driver::Postgres { .. }, Access::Write) => "BEGIN",
             (Driver::Postgres { .. }, Access::Read) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         };
@@ -229,7 +234,7 @@ impl Connection {
     /// Whether the database has tables at all, and whether this is one of them.
     pub(super) fn tables(&mut self, name: &str) -> Result<(bool, bool)> {
         let sql = match &self.kind {
-            Driver::Sqlite(_) => {
+            Driver::Sqlite { .. } => {
                 "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
             }
             Driver::Postgres { .. } => {
@@ -250,7 +255,7 @@ impl Connection {
     }
 
     pub(super) fn claim_within(&mut self, patience: Duration) -> Result<()> {
-        if matches!(self.kind, Driver::Sqlite(_)) {
+        if matches!(self.kind, Driver::Sqlite { .. }) {
             // Its folder is locked.
             return Ok(());
         }
@@ -273,13 +278,11 @@ impl Connection {
     pub(crate) fn run(&mut self, sql: &'static str, values: &[Value]) -> Result<u64> {
         self.meter.statements.fetch_add(1, Ordering::Relaxed);
         match &mut self.kind {
-            Driver::Sqlite(connection) => {
-                let mut statement = connection
-                    .prepare_cached(&sql.replace('$', "?"))
-                    .map_err(of_sqlite)?;
+            Driver::Sqlite { connection, path } => {
+                let mut statement = connection.prepare_cached(&sql.replace('$', "?")).at(path)?;
                 let changed = statement
                     .execute(rusqlite::params_from_iter(values.iter().map(sqlite_value)))
-                    .map_err(of_sqlite);
+                    .at(path);
                 count_steps(&self.meter, &statement);
                 Ok(changed? as u64)
             }
@@ -296,10 +299,8 @@ impl Connection {
     pub(crate) fn rows(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<Row>> {
         self.meter.statements.fetch_add(1, Ordering::Relaxed);
         let rows = match &mut self.kind {
-            Driver::Sqlite(connection) => {
-                let mut statement = connection
-                    .prepare_cached(&sql.replace('$', "?"))
-                    .map_err(of_sqlite)?;
+            Driver::Sqlite { connection, path } => {
+                let mut statement = connection.prepare_cached(&sql.replace('$', "?")).at(path)?;
                 let columns = statement.column_count();
                 let rows = statement
                     .query_map(
@@ -311,7 +312,7 @@ impl Connection {
                         },
                     )
                     .and_then(Iterator::collect::<rusqlite::Result<Vec<Vec<Value>>>>)
-                    .map_err(of_sqlite);
+                    .at(path);
                 count_steps(&self.meter, &statement);
                 rows?.into_iter().map(Row).collect::<Vec<Row>>()
             }
@@ -405,16 +406,6 @@ fn from_postgres(row: &postgres::Row) -> Result<Row> {
         .map(Row)
 }
 
-/// The message of SQLite. It names tables and columns, never values.
-fn of_sqlite(error: rusqlite::Error) -> Error {
-    match error {
-        rusqlite::Error::SqliteFailure(code, message) => {
-            Error::Database(message.unwrap_or_else(|| code.to_string()))
-        }
-        other => Error::Database(other.to_string()),
-    }
-}
-
 /// A connection that is being made.
 struct Coming(Arc<AtomicUsize>);
 
@@ -467,21 +458,4 @@ fn not_connected(server: &Server, error: &postgres::Error) -> Error {
         _ => text_of(error),
     };
     Error::Database(format!("PostgreSQL at {}: {reason}", server.place))
-}
-
-fn of_postgres(error: &postgres::Error) -> Error {
-    Error::Database(text_of(error))
-}
-
-/// The message of PostgreSQL without its details, which quote values.
-fn text_of(error: &postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(error) => format!("{} ({})", error.message(), error.code().code()),
-        None if error.is_closed() => "the connection to PostgreSQL is lost".into(),
-        // The error's own text names what failed, its source the system's reason.
-        None => match std::error::Error::source(error) {
-            Some(source) => format!("{error}: {source}"),
-            None => error.to_string(),
-        },
-    }
 }

@@ -13,6 +13,9 @@ const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/0005.sql"),
 ];
 
+/// The version of this program.
+pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
+
 const TABLE: &str = "cenote_service";
 
 /// Brings the database to this program's version.
@@ -20,12 +23,16 @@ pub(super) fn apply(connection: &mut Connection) -> Result<()> {
     apply_all(connection, &MIGRATIONS)
 }
 
-fn apply_all(connection: &mut Connection, migrations: &[&'static str]) -> Result<()> {
+/// The database's version, which this program knows; 0 where it is empty.
+pub(super) fn version(connection: &mut Connection) -> Result<i64> {
+    version_up_to(connection, NEWEST)
+}
+
+fn version_up_to(connection: &mut Connection, known: i64) -> Result<i64> {
     let (any, ours) = connection.tables(TABLE)?;
     if any && !ours {
         return Err(Error::NotOurs);
     }
-    let known = migrations.len() as i64;
     let found = if ours {
         connection
             .one("SELECT version FROM cenote_service", &[])?
@@ -40,6 +47,11 @@ fn apply_all(connection: &mut Connection, migrations: &[&'static str]) -> Result
     if found < 0 {
         return Err(Error::Corrupt(format!("version {found}")));
     }
+    Ok(found)
+}
+
+fn apply_all(connection: &mut Connection, migrations: &[&'static str]) -> Result<()> {
+    let found = version_up_to(connection, migrations.len() as i64)?;
     for (version, migration) in (0..).zip(migrations).skip(found as usize) {
         connection.begin(Access::Write)?;
         let done = step(connection, version, migration).and_then(|()| connection.batch("COMMIT"));

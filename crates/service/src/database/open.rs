@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::address::Address;
 use super::connection::{Access, Connection, Flush, Meter};
+use super::health::Health;
 use super::migrations;
 use super::value::{Row, Value};
 use super::worker::Unit;
@@ -19,6 +20,7 @@ pub(super) struct Place {
     pub(super) sqlite: PathBuf,
     pub(super) audit: PathBuf,
     pub(super) meter: Arc<Meter>,
+    pub(super) health: Arc<Health>,
 }
 
 /// Lines of the audit log that the database keeps before the file is flushed, at least.
@@ -97,33 +99,14 @@ impl Open {
         let mut connection = place.connect(Access::Write)?;
         connection.claim()?;
         migrations::apply(&mut connection)?;
-        let sql = "SELECT number, hash, length, synced_number, synced_hash, synced_length FROM audit_head";
-        let row = match connection.one(sql, &[])? {
-            Some(row) => row,
-            None => {
-                begin_log(&mut connection)?;
-                connection.one(sql, &[])?.ok_or_else(|| wrong("no audit log"))?
-            }
-        };
+        if connection.one(HEADS, &[])?.is_none() {
+            begin_log(&mut connection)?;
+        }
         // What the last process has committed may be in the system's memory only.
         connection.begin(Access::Write)?;
         touch(&mut connection)?;
         commit(&mut connection)?;
-        let (end, settled) = (head(&row, 0)?, head(&row, 3)?);
-        let rows = connection.rows(
-            "SELECT number, line FROM audit_pending WHERE number > $1 ORDER BY number",
-            &[column(settled.number)?],
-        )?;
-        let mut pending = Vec::new();
-        for row in &rows {
-            pending.push(Line {
-                number: row.count(0)?,
-                text: row.text(1)?.to_owned(),
-            });
-        }
-        if crate::audit::follow_all(&settled, &pending)? != end {
-            return Err(wrong("lines of the audit log that do not end as recorded"));
-        }
+        let (end, settled, pending) = heads(&mut connection)?.ok_or_else(|| wrong("no audit log"))?;
         let log = Log::open(&place.audit, &settled, &pending)?;
         let mut open = Open {
             connection,
@@ -236,6 +219,31 @@ impl Open {
             tracing::warn!(%error, "the audit log is completed when the service starts next");
         }
     }
+}
+
+const HEADS: &str = "SELECT number, hash, length, synced_number, synced_hash, synced_length FROM audit_head";
+
+/// The recorded end of the audit log, that of its settled part, and the lines between them; nothing where no log was begun.
+pub(super) fn heads(connection: &mut Connection) -> Result<Option<(Head, Head, Vec<Line>)>> {
+    let Some(row) = connection.one(HEADS, &[])? else {
+        return Ok(None);
+    };
+    let (end, settled) = (head(&row, 0)?, head(&row, 3)?);
+    let rows = connection.rows(
+        "SELECT number, line FROM audit_pending WHERE number > $1 ORDER BY number",
+        &[column(settled.number)?],
+    )?;
+    let mut pending = Vec::new();
+    for row in &rows {
+        pending.push(Line {
+            number: row.count(0)?,
+            text: row.text(1)?.to_owned(),
+        });
+    }
+    if crate::audit::follow_all(&settled, &pending)? != end {
+        return Err(wrong("lines of the audit log that do not end as recorded"));
+    }
+    Ok(Some((end, settled, pending)))
 }
 
 /// Records a log of one line, which names it.

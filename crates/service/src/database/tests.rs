@@ -278,14 +278,65 @@ fn a_full_disk_loses_nothing() {
         (0..1000).try_for_each(|_| transaction.audit(at(0), &event))
     };
     let outcome = database.write(full);
-    assert!(
-        matches!(&outcome, Err(Error::Database(message)) if message.contains("full")),
-        "{outcome:?}"
-    );
-    // The database was opened anew, without the test's limit.
+    let file = world.path().join(SQLITE);
+    let is_full = |error: &Error| matches!(error, Error::Full { path } if *path == file);
+    assert!(outcome.as_ref().is_err_and(is_full), "{outcome:?}");
+    assert!(database.fault().as_ref().is_some_and(is_full));
+    // Trying again opens the database anew, without the test's limit.
+    database.try_again().expect("written");
+    assert!(database.fault().is_none());
     note(&database, 2).expect("written");
     assert_eq!(notes(&database), [1, 2]);
     assert_eq!(database.verify_audit().expect("whole").number, 3);
+}
+
+#[test]
+fn a_damaged_database_is_named_with_what_to_do() {
+    let place = tempfile::tempdir().expect("a folder");
+    drop(Database::open(place.path(), &Address::Embedded).expect("opens"));
+    let file = place.path().join(SQLITE);
+    let length = std::fs::metadata(&file).expect("there").len();
+    std::fs::write(&file, vec![0x5a; usize::try_from(length).expect("short")]).expect("written");
+    let error = Database::open(place.path(), &Address::Embedded).expect_err("damaged");
+    assert!(
+        matches!(&error, Error::Damaged { path, .. } if *path == file),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains(&file.display().to_string()) && text.contains("empty folder"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_record_is_examined_and_not_mended() {
+    let place = tempfile::tempdir().expect("a folder");
+    let look = || examine(place.path(), &Address::Embedded);
+    assert!(matches!(look(), Ok(None)), "no service has begun one");
+    let database = Database::open(place.path(), &Address::Embedded).expect("opens");
+    crate::ResultKey::open(database.folder()).expect("made");
+    assert!(matches!(look(), Err(Error::InUse { .. })));
+    let job = JobId([1; 16]);
+    database
+        .write(move |transaction| transaction.audit(at(0), &Event::Queued { job }))
+        .expect("written");
+    let end = database.audit_head().expect("read");
+    drop(database);
+    assert_eq!(look().expect("sound"), Some(end.clone()));
+    let log = place.path().join("audit.jsonl");
+    let text = std::fs::read(&log).expect("there");
+    std::fs::write(&log, &text[..text.len() - 1]).expect("cut");
+    for _ in 0..2 {
+        assert!(matches!(look(), Err(Error::Audit(Fault::Short { .. }))));
+    }
+    std::fs::write(&log, [&text[..], b"more\n"].concat()).expect("longer");
+    assert!(matches!(look(), Err(Error::Audit(Fault::Long { .. }))));
+    std::fs::write(&log, &text).expect("as before");
+    assert_eq!(look().expect("sound"), Some(end));
+    std::fs::remove_file(place.path().join("results.key")).expect("removed");
+    assert!(matches!(look(), Err(Error::File { .. })));
+    assert!(!place.path().join("results.key").exists(), "no other key is made");
 }
 
 #[test]
@@ -424,6 +475,7 @@ pub(crate) fn postgres(server: &Server) {
         sqlite: PathBuf::new(),
         audit: PathBuf::new(),
         meter: Arc::default(),
+        health: Arc::default(),
     };
     let patience = Duration::from_secs(20);
     let connect = || place.connect(Access::Write).expect("connects");

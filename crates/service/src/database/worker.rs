@@ -66,6 +66,8 @@ pub(super) trait Unit: Send {
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool;
     /// When its changes must be on the disk.
     fn flush(&self) -> Flush;
+    /// Why it could not write, if the disk had no room for it.
+    fn full(&self) -> Option<&Error>;
     /// Tells the caller, where the transaction around it had this `fate`.
     fn tell(&mut self, fate: Result<()>);
 }
@@ -81,6 +83,14 @@ where
 
     fn flush(&self) -> Flush {
         self.flush
+    }
+
+    fn full(&self) -> Option<&Error> {
+        let outcome = self.outcome.as_ref()?;
+        outcome
+            .as_ref()
+            .err()
+            .filter(|error| matches!(error, Error::Full { .. }))
     }
 
     fn tell(&mut self, fate: Result<()>) {
@@ -137,7 +147,17 @@ pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Rece
             true => Flush::Later,
             false => Flush::Now,
         };
-        let fate = serve(place, &mut open, flush, &mut group);
+        let mut fate = serve(place, &mut open, flush, &mut group);
+        if let Err(error) = &mut fate {
+            // SQLite ends the transaction of a call that finds the disk full, which its other calls hear of in other words.
+            if let (false, Some(full)) = (
+                matches!(error, Error::Unknown(_)),
+                group.iter().find_map(|unit| unit.full()),
+            ) {
+                *error = full.clone();
+            }
+            place.health.note(Some(error));
+        }
         if let (true, Err(error)) = (group.is_empty(), &fate) {
             tracing::error!(%error, "what was recorded cannot be flushed");
         }
@@ -150,7 +170,7 @@ pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Rece
     }
 }
 
-/// Does a group in one transaction. After a failure the state is read anew, before the next group.
+/// Does a group in one transaction. After a failure the state is read anew, before the next group; that writes too, so it succeeds only where writing does.
 fn serve(place: &Place, open: &mut Option<Open>, flush: Flush, group: &mut [Box<dyn Unit>]) -> Result<()> {
     let mut current = match open.take() {
         Some(current) if !current.is_lost() => current,
@@ -158,11 +178,16 @@ fn serve(place: &Place, open: &mut Option<Open>, flush: Flush, group: &mut [Box<
     };
     current.group(group, flush)?;
     // What was committed is in the database; where the file could not be written, opening it again completes it.
-    match current.publish() {
-        Ok(()) => *open = Some(current),
-        Err(error) => {
-            tracing::error!(%error, "the audit log could not be written; nothing more is recorded until it can")
-        }
+    let published = current.publish().inspect_err(|error| {
+        tracing::error!(%error, "the audit log could not be written; nothing more is recorded until it can")
+    });
+    let fault = published
+        .as_ref()
+        .err()
+        .or_else(|| group.iter().find_map(|unit| unit.full()));
+    place.health.note(fault);
+    if fault.is_none() {
+        *open = Some(current);
     }
     Ok(())
 }

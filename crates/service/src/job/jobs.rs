@@ -223,12 +223,16 @@ impl Jobs {
         })
     }
 
-    /// Fails jobs whose deadline has passed and that do not run, 500 at most. Gives them. What runs is ended by who runs it, who may have
+    /// Fails jobs whose deadline has passed and that do not run, 500 at most; `waited_for` says for whom each waited. Gives them. What runs is ended by who runs it, who may have
     /// learnt its outputs.
     ///
     /// # Errors
     /// Where the database cannot be read or written.
-    pub fn expire(&self, now: Timestamp) -> Result<Vec<Job>> {
+    pub fn expire(
+        &self,
+        now: Timestamp,
+        waited_for: impl Fn(&Job) -> Option<String> + Send + 'static,
+    ) -> Result<Vec<Job>> {
         let me = self.settings.me;
         self.database.write(move |transaction| {
             let rows = transaction.rows(
@@ -246,14 +250,9 @@ impl Jobs {
             rows.iter()
                 .filter_map(readable)
                 .map(|job| {
-                    take(
-                        transaction,
-                        &job,
-                        me,
-                        &Step::Here(Local::Expire),
-                        &Actor::Service,
-                        now,
-                    )
+                    let waited_for = waited_for(&job);
+                    let step = Step::Here(Local::Expire { waited_for });
+                    take(transaction, &job, me, &step, &Actor::Service, now)
                 })
                 .collect()
         })

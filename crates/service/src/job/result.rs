@@ -65,7 +65,7 @@ impl Jobs {
     /// middle asks again with the same key, for some minutes; with another key there is nothing more to fetch.
     ///
     /// # Errors
-    /// [`Error::NoJob`], [`Error::NoResult`].
+    /// [`Error::NoJob`], [`Error::NotDone`], [`Error::NoResult`].
     pub fn fetch(&self, id: JobId, key: &str, by: Actor, now: Timestamp) -> Result<Fetched> {
         let key = blake3::derive_key("cenote service fetch key 1", key.as_bytes());
         let key = hex::encode(key);
@@ -73,8 +73,9 @@ impl Jobs {
         self.database.write(move |transaction| {
             let none = |reason| Error::NoResult { job: id, reason };
             let job = row::get(transaction.connection(), id)?;
-            if job.state.name() != StateName::Done {
-                return Err(none("it is not done"));
+            let state = job.state.name();
+            if state != StateName::Done {
+                return Err(Error::NotDone { job: id, state });
             }
             let row = transaction
                 .one(

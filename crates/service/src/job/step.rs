@@ -60,7 +60,10 @@ pub enum Local {
     /// The service came up and found it running.
     Restart,
     /// Its deadline may have passed, and it does not run.
-    Expire,
+    Expire {
+        /// For whom it waited, and why.
+        waited_for: Option<String>,
+    },
 }
 
 /// What a peer says.
@@ -101,7 +104,7 @@ impl fmt::Display for Step {
             Step::Here(Local::Fail { .. }) => ("failing", None),
             Step::Here(Local::Cancel) => ("cancelling", None),
             Step::Here(Local::Restart) => ("failing by a restart", None),
-            Step::Here(Local::Expire) => ("expiry", None),
+            Step::Here(Local::Expire { .. }) => ("expiry", None),
             Step::Peer(peer, Remote::Approve { .. }) => ("approval", Some(peer)),
             Step::Peer(peer, Remote::Decline { .. }) => ("declining", Some(peer)),
             Step::Peer(peer, Remote::Cancel) => ("cancelling", Some(peer)),
@@ -217,12 +220,12 @@ impl Job {
                 FailKind::Restarted,
                 "the service was restarted while the job was running; propose it anew".into(),
             ),
-            (Step::Here(Local::Expire), State::Proposed | State::Approved | State::Queued)
+            (Step::Here(Local::Expire { waited_for }), State::Proposed | State::Approved | State::Queued)
                 if now >= self.proposal.deadline =>
             {
                 failed(
                     FailKind::Deadline,
-                    format!("it was not done by {}", self.proposal.deadline),
+                    late(self.proposal.deadline, waited_for.as_deref()),
                 )
             }
             _ => return None,
@@ -263,6 +266,14 @@ impl Job {
             Verdict::Approve if self.decisions.iter().all(Option::is_some) => State::Approved,
             Verdict::Approve => State::Proposed,
         })
+    }
+}
+
+/// Why a job failed that was not done by its deadline.
+pub fn late(deadline: Timestamp, waited_for: Option<&str>) -> String {
+    match waited_for {
+        Some(waited_for) => format!("it was not done by {deadline}; it waited for {waited_for}"),
+        None => format!("it was not done by {deadline}"),
     }
 }
 

@@ -266,8 +266,8 @@ fn a_job_ends_by_its_deadline(world: World) {
     let running = run(&jobs, 2);
     let done = run(&jobs, 3);
     jobs.finish(done, Gains::default(), at(6)).expect("done");
-    assert_eq!(jobs.expire(at(99_999)).expect("looked"), []);
-    let expired = jobs.expire(at(100_000)).expect("looked");
+    assert_eq!(jobs.expire(at(99_999), |_| None).expect("looked"), []);
+    let expired = jobs.expire(at(100_000), |_| None).expect("looked");
     let expired: Vec<JobId> = expired.iter().map(|job| job.proposal.id).collect();
     assert_eq!(expired, [proposed]);
     let state = jobs.get(proposed).expect("there").state;
@@ -278,7 +278,7 @@ fn a_job_ends_by_its_deadline(world: World) {
     );
     // What runs may have learnt its outputs.
     jobs.finish(running, Gains::default(), at(100_000)).expect("done");
-    assert_eq!(jobs.expire(at(100_001)).expect("looked"), []);
+    assert_eq!(jobs.expire(at(100_001), |_| None).expect("looked"), []);
 }
 
 fn a_refused_step_changes_nothing(world: World) {
@@ -393,7 +393,10 @@ fn a_changed_row_is_no_job(world: World) {
     assert_eq!(names(first.jobs), [other]);
     let last = page(Some(StateName::Proposed), first.next);
     assert_eq!((last.jobs.len(), last.next), (0, None));
-    assert_eq!(names(jobs.expire(at(1_000_000)).expect("expired")), [other]);
+    assert_eq!(
+        names(jobs.expire(at(1_000_000), |_| None).expect("expired")),
+        [other]
+    );
     let hurt = "UPDATE job SET proposal = '{}'";
     let hurt = world
         .database()

@@ -34,7 +34,7 @@ fn a_job_is_submitted_approved_run_and_fetched_once() {
     let detail = client.get(&path).json();
     assert_eq!(detail["explained"]["outputs"][0]["to"], json!([0, 1]));
     let fetch = |key: &str| client.post(&format!("{path}/fetch"), &json!({"key": key}));
-    assert_eq!(fetch("mine").refusal(), (409, "no-result".into()));
+    assert_eq!(fetch("mine").refusal(), (409, "not-done".into()));
 
     let approval = json!({
         "proposal": detail["job"]["proposal"], "posted": {"left": "7"}, "reason": "it is agreed"

@@ -4,6 +4,7 @@ mod attacks;
 mod browser;
 mod calls;
 mod client;
+mod crowds;
 mod events;
 mod fake;
 mod logs;

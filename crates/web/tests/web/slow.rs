@@ -9,7 +9,7 @@ use cenote_service::live::Happened;
 use cenote_service::token::Scope;
 use cenote_web::{Limits, Options};
 
-use crate::client::{Client, raw, status};
+use crate::client::{Client, status};
 use crate::events::Stream;
 use crate::fake::World;
 
@@ -141,41 +141,6 @@ fn connections_last_only_so_long() {
 }
 
 #[test]
-fn connections_have_their_number() {
-    let world = World::limited(Limits {
-        connections: 3,
-        head: Duration::from_secs(2),
-        ..Limits::default()
-    });
-    let held: Vec<TcpStream> = (0..3).map(|_| connect(&world)).collect();
-    // They are taken in order, so the next one finds no place.
-    let mut next = connect(&world);
-    assert_eq!(until_closed(&mut next), "");
-    for mut stream in held {
-        until_closed(&mut stream);
-    }
-    assert_eq!(
-        status(&raw(
-            world.served().address(),
-            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-        )),
-        200
-    );
-}
-
-#[test]
-fn connections_of_this_machine_leave_places_for_others() {
-    let world = World::limited(Limits {
-        connections: 16,
-        ..Limits::default()
-    });
-    let held: Vec<TcpStream> = (0..14).map(|_| connect(&world)).collect();
-    // The last two are for callers from elsewhere.
-    assert_eq!(until_closed(&mut connect(&world)), "");
-    drop(held);
-}
-
-#[test]
 fn a_tls_handshake_that_does_not_come_is_not_waited_for() {
     let world = World::with(Options {
         tls: Some(Identity::generate().expect("an identity")),
@@ -198,7 +163,7 @@ fn a_slow_sender_leaves_places_for_others() {
     let slow = world.token(&Scope::ALL);
     let head = format!(
         "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {slow}\r\nIdempotency-Key: a\r\n\
-         Content-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
+         Content-Type: application/json\r\nContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n"
     );
     let held: Vec<TcpStream> = (0..2)
         .map(|_| {
@@ -212,14 +177,60 @@ fn a_slow_sender_leaves_places_for_others() {
             stream
         })
         .collect();
-    let submit = |token: &str| {
-        let client = Client::bearer(&world, token).with("idempotency-key", "b");
-        client.post("/api/v1/jobs", &serde_json::json!({"job": "circuit"}))
+    let submit = |token: &str, text: &str, key: &str| {
+        let client = Client::bearer(&world, token).with("idempotency-key", key);
+        client.post("/api/v1/jobs", &serde_json::json!({"job": text}))
     };
-    // Its own further bodies wait for it, and nobody else's.
-    assert_eq!(submit(&slow).refusal(), (503, "busy".into()));
-    assert_eq!(submit(&world.token(&Scope::ALL)).status, 201);
+    // Its own further large bodies wait for it, and nobody else's.
+    let large = "circuit".to_owned() + &" ".repeat(100_000);
+    assert_eq!(submit(&slow, &large, "b").refusal(), (503, "busy".into()));
+    assert_eq!(submit(&world.token(&Scope::ALL), &large, "b").status, 201);
+    // Small ones need no place.
+    assert_eq!(submit(&slow, "circuit", "c").status, 201);
     drop(held);
+}
+
+#[test]
+fn stalled_small_bodies_take_no_place_of_a_large_one() {
+    let world = World::new();
+    let token = world.token(&Scope::ALL);
+    let head = |length: &str| {
+        format!(
+            "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nIdempotency-Key: a\r\n\
+             Content-Type: application/json\r\n{length}\r\nExpect: 100-continue\r\n\r\n"
+        )
+    };
+    let stall = |length: &str, sent: &[u8]| {
+        let mut stream = connect(&world);
+        stream.write_all(head(length).as_bytes()).expect("sent");
+        let mut asked = [0; 25];
+        stream.read_exact(&mut asked).expect("asked");
+        stream.write_all(sent).expect("sent");
+        stream
+    };
+    let mut held: Vec<TcpStream> = (0..8)
+        .map(|_| stall("Content-Length: 1000", b"{\"job\":"))
+        .collect();
+    // So do those that do not say how long they are, until they have become long.
+    held.extend((0..8).map(|_| stall("Transfer-Encoding: chunked", b"8\r\n{\"job\": \r\n")));
+    let submit = |key: &str| {
+        let client = Client::bearer(&world, &token).with("idempotency-key", key);
+        let text = "circuit".to_owned() + &" ".repeat(100_000);
+        client.post("/api/v1/jobs", &serde_json::json!({"job": text}))
+    };
+    assert_eq!(submit("b").status, 201);
+    let chunk = format!("{:x}\r\n{}\r\n", 70_000, " ".repeat(70_000));
+    for stream in held.iter_mut().skip(8).take(4) {
+        stream.write_all(chunk.as_bytes()).expect("sent");
+    }
+    let start = std::time::Instant::now();
+    while submit("c").status != 503 {
+        assert!(start.elapsed() < Duration::from_secs(60));
+    }
+    // A fifth is refused in the middle.
+    let mut fifth = held.swap_remove(12);
+    let _ = fifth.write_all(chunk.as_bytes());
+    assert_eq!(status(&until_closed(&mut fifth)), 503);
 }
 
 #[test]

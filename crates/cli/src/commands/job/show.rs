@@ -71,6 +71,9 @@ fn terms(facts: &mut Facts, job: &JobView) {
             .map_or_else(String::new, |by| format!("party {by}: "));
         facts.add("reason", format!("{by}{}", printable(reason)));
     }
+    if let Some(waits_for) = &job.waits_for {
+        facts.add("waits for", printable(waits_for));
+    }
     facts.add("proposal", job.proposal.clone());
     facts.add(
         "proposed by",

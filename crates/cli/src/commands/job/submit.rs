@@ -56,6 +56,16 @@ pub(super) fn run(options: &Submit) -> Result<()> {
     let job: JobView =
         serde_json::from_str(&text).map_err(|error| fault(Kind::Internal, error.to_string()))?;
     options.form.print(&job, || show::line(&job))?;
+    let decided = job
+        .decisions
+        .get(usize::from(job.proposer))
+        .is_some_and(Option::is_some);
+    if job.state == "proposed" && !decided {
+        eprintln!(
+            "this party's own approval is still missing: cenote job approve {} --data INPUT=NAME (or give --approve, --data or --post here)",
+            job.id
+        );
+    }
     if options.wait {
         watch(&service, Some(&job.id), false)?;
     }

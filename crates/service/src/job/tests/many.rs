@@ -66,7 +66,7 @@ fn a_hundred_thousand_finished_jobs_cost_nothing(mut world: World) {
     // What the service does all the time.
     let (_, work) = cost(&world, |jobs| {
         propose(jobs, 12);
-        jobs.expire(at(20)).expect("looked");
+        jobs.expire(at(20), |_| None).expect("looked");
         jobs.expire_results(at(20)).expect("looked");
         assert_eq!(jobs.prune(at(20)).expect("looked"), 0);
     });

@@ -1,9 +1,13 @@
 //! Results: once, and not for ever.
 
 use super::*;
-use crate::seal::Sealed;
+use crate::seal::{ResultKey, Sealed};
 
-suite![a_result_is_fetched_once, results_expire,];
+suite![
+    a_result_is_fetched_once,
+    results_expire,
+    a_key_that_opens_no_result_is_noticed,
+];
 
 fn done(jobs: &Jobs, number: u8) -> JobId {
     let id = run(jobs, number);
@@ -41,11 +45,11 @@ fn a_result_is_fetched_once(mut world: World) {
     assert_eq!(fetched, 1);
     // Jobs without a result of this party, and jobs that are not done.
     let none = run(&jobs, 2);
-    for _ in 0..2 {
-        let error = jobs.fetch(none, "key", person(), at(20)).expect_err("nothing");
-        assert!(matches!(error, Error::NoResult { .. }), "{error}");
-        let _ = jobs.finish(none, Gains::default(), at(11));
-    }
+    let nothing = || jobs.fetch(none, "key", person(), at(20)).expect_err("nothing");
+    let state = StateName::Running;
+    assert!(matches!(nothing(), Error::NotDone { job, state: is } if (job, is) == (none, state)));
+    jobs.finish(none, Gains::default(), at(11)).expect("done");
+    assert!(matches!(nothing(), Error::NoResult { .. }));
     assert!(matches!(
         jobs.fetch(named(7), "key", person(), at(20)),
         Err(Error::NoJob(_))
@@ -68,4 +72,24 @@ fn results_expire(world: World) {
     assert_eq!(jobs.expire_results(at(10 + week)).expect("looked"), 1);
     assert_eq!(jobs.expire_results(at(20 + week)).expect("looked"), 0);
     assert_eq!(jobs.get(forgotten).expect("there").state, State::Done);
+}
+
+fn a_key_that_opens_no_result_is_noticed(mut world: World) {
+    let (path, address) = (world.path(), world.address.clone());
+    let before = jobs(&world);
+    let id = run(&before, 1);
+    let key = ResultKey::open(world.database().folder()).expect("made");
+    let outputs = Some(key.seal(id, b"7").expect("sealed"));
+    let gains = Gains {
+        outputs,
+        ..Gains::default()
+    };
+    before.finish(id, gains, at(10)).expect("done");
+    drop(before);
+    world.close();
+    let look = || crate::database::examine(&path, &address);
+    assert!(look().expect("sound").is_some_and(|end| end.number > 1));
+    std::fs::write(path.join("results.key"), [7; 32]).expect("another");
+    let error = look().expect_err("another key");
+    assert!(matches!(error, Error::Seal(job) if job == id), "{error}");
 }

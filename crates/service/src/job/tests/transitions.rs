@@ -44,7 +44,7 @@ fn all_steps() -> Vec<Step> {
         },
         Local::Cancel,
         Local::Restart,
-        Local::Expire,
+        Local::Expire { waited_for: None },
     ];
     let mut steps: Vec<Step> = here.into_iter().map(Step::Here).collect();
     // The honest peers, this party's own name, and one that does not take part.
@@ -114,7 +114,7 @@ fn expected(from: StateName, step: &Step, late: bool) -> Option<StateName> {
         (Running, Step::Here(Local::Restart)) => Some(Failed),
         (_, Step::Here(Local::Fail { .. }) | Step::Peer(_, Remote::Fail { .. })) => Some(Failed),
         (_, Step::Here(Local::Cancel) | Step::Peer(_, Remote::Cancel)) => Some(Cancelled),
-        (Proposed | Approved | Queued, Step::Here(Local::Expire)) if late => Some(Failed),
+        (Proposed | Approved | Queued, Step::Here(Local::Expire { .. })) if late => Some(Failed),
         _ => None,
     }
 }

@@ -44,7 +44,8 @@ function ending(house, found) {
     cancelled: [`${by} took it back.`],
     queued: found.reason && [reason],
   }[found.state];
-  return words && el("p", { class: "note" }, words);
+  const waits = !words && found.waits_for && ["It waits for ", el("bdi", {}, found.waits_for), "."];
+  return (words || waits) && el("p", { class: "note" }, words || waits);
 }
 
 function reveals(house, found, explained) {

@@ -223,3 +223,25 @@ fn requests_in_doubt_are_refused_and_their_connections_closed() {
         2
     );
 }
+
+#[test]
+fn an_input_that_is_named_twice_is_refused_without_being_quoted() {
+    let world = World::new();
+    let job = world.fake.proposed_by_peer("circuit");
+    let client = Client::bearer(&world, &world.token(&Scope::ALL)).with("idempotency-key", "a");
+    let posted = r#"{"left": "0xdead", "left": "0xbeef"}"#;
+    let approve = format!(r#"{{"proposal": "{}", "posted": {posted}}}"#, job.digest);
+    let submit = format!(r#"{{"job": "circuit", "approval": {{"posted": {posted}}}}}"#);
+    for (path, body) in [
+        (format!("/api/v1/jobs/{}/approve", job.proposal.id), approve),
+        ("/api/v1/jobs".to_owned(), submit),
+    ] {
+        let refused = client.call("POST", &path, Some(&body));
+        assert_eq!(refused.refusal(), (400, "bad-request".into()));
+        assert!(
+            refused.text.contains("names a key twice") && !refused.text.contains("dead"),
+            "{}",
+            refused.text
+        );
+    }
+}
