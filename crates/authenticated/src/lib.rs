@@ -38,5 +38,5 @@ mod wires;
 
 pub use engine::AuthenticatedEngine;
 pub use protocol::{Authenticated, Prepared};
-pub use settings::{Config, Cot, MAX_POOL, MAX_SECURITY, Sizes};
+pub use settings::{Config, Cot, MAX_POOL, MAX_SECURITY, Sizes, USUAL_LOTS};
 pub use wires::AuthenticatedWires;

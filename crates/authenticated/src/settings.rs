@@ -27,6 +27,9 @@ pub(crate) const MIN_LOT: u32 = 64;
 /// The most.
 pub(crate) const MAX_LOT: u32 = 1 << 22;
 
+/// Leaky ANDs made at once where it is not stated how many: as many as stay in a core's own cache, and up to so many where messages take long.
+pub const USUAL_LOTS: [u32; 2] = [1 << 14, 1 << 17];
+
 /// The most leaky ANDs of a triple.
 const MAX_BUCKET: u32 = 64;
 
@@ -97,7 +100,7 @@ impl Config {
     pub fn new(session: impl Into<String>) -> Self {
         Self {
             session: session.into(),
-            lot: 1 << 14,
+            lot: USUAL_LOTS[0],
             largest_lot: None,
             segment: 1 << 11,
             symbols: 24,
@@ -235,8 +238,9 @@ impl Sizes {
         [lot, largest]: [u32; 2],
         generator: Option<Lpn>,
     ) -> Use {
-        // The last lot may be the largest.
-        let made = self.made(gates).saturating_add((largest - lot).into());
+        // The last lot may be the largest, and all but one of it more than is wanted.
+        let beyond = if largest > lot { largest } else { 0 };
+        let made = self.made(gates).saturating_add(beyond.into());
         let lots = made.div_ceil(lot.into()) as f64;
         let (lot, bucket) = (lot as usize, self.bucket());
         // With each lot come masks of the gates that can be drawn.

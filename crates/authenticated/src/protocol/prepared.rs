@@ -3,7 +3,7 @@
 use cenote_params::cot::SoftSpoken;
 use cenote_params::lpn::Lpn;
 
-use crate::{Config, Cot, Sizes};
+use crate::{Config, Cot, Sizes, USUAL_LOTS};
 
 /// What a demand takes.
 #[derive(Clone, Debug)]
@@ -25,12 +25,6 @@ pub struct Prepared {
     pub(super) bits: u64,
 }
 
-/// Most leaky ANDs made at once where it is not stated how many, and messages do not take long.
-const LARGEST_LOT: u64 = 1 << 14;
-
-/// Most leaky ANDs made at once where it is not stated how many.
-const LARGEST_SLOW_LOT: u64 = 1 << 17;
-
 /// The fewest large lots that the leaky ANDs of a session come in.
 const SLOW_LOTS: u64 = 8;
 
@@ -46,14 +40,13 @@ const GUESSED_LOTS: u64 = 16;
 impl Prepared {
     pub(super) fn new(sizes: Sizes, ands: u64, known: bool, stated: Option<u32>) -> Self {
         let made = sizes.made(ands);
-        let lots = made
-            .div_ceil(LARGEST_LOT)
-            .max(if known { 1 } else { GUESSED_LOTS });
-        let lot = made.div_ceil(lots).clamp(SMALLEST_LOT, LARGEST_LOT);
+        let [most, most_where_slow] = USUAL_LOTS.map(u64::from);
+        let lots = made.div_ceil(most).max(if known { 1 } else { GUESSED_LOTS });
+        let lot = made.div_ceil(lots).clamp(SMALLEST_LOT, most);
         let lot = stated.unwrap_or(lot.next_multiple_of(64) as u32);
         let largest_lot = match stated {
             Some(lot) => lot,
-            None => lot.max((made / SLOW_LOTS).min(LARGEST_SLOW_LOT) as u32),
+            None => lot.max((made / SLOW_LOTS).min(most_where_slow) as u32),
         };
         let usual = Config::new("").segment;
         Self {

@@ -3,8 +3,8 @@
 mod text;
 
 use cenote::{Error, Result};
-pub use cenote_authenticated::Cot;
 use cenote_authenticated::{AuthenticatedEngine, Config, MAX_POOL, Sizes};
+pub use cenote_authenticated::{Cot, USUAL_LOTS};
 use cenote_net::PartyId;
 use cenote_params::lpn;
 use cenote_params::pool::smallest_pool;

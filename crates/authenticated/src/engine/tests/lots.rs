@@ -27,7 +27,7 @@ fn session(late: Duration, told: &Told) -> Session {
 fn lots_double_up_to_the_largest() {
     for generator in [None, Some(GENERATOR)] {
         let told = Told::default();
-        let mut session = session(Duration::from_millis(30), &told);
+        let mut session = session(Duration::from_millis(100), &told);
         session.generator = generator;
         let done = session.run(program(900));
         assert_eq!(done.map(Result::unwrap), [expected(900), expected(900)]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::authenticated::Authenticated;
+use crate::authenticated::{Authenticated, USUAL_LOTS};
 use crate::jimu::Jimu;
 use crate::lego::circuit::{LegoBench, run_lego};
 use crate::lego::commit::{CommitBench, run_commit};
@@ -68,7 +68,7 @@ pub(super) fn jimu(options: &BenchJimu, verbose: u8) -> Result<()> {
 }
 
 pub(super) fn authenticated(options: &BenchAuthenticated, verbose: u8) -> Result<()> {
-    let [lot, largest_lot] = options.lot.map_or([1 << 14, 1 << 17], |lot| [small(lot); 2]);
+    let [lot, largest_lot] = options.lot.map_or(USUAL_LOTS, |lot| [small(lot); 2]);
     let protocol = Authenticated {
         lot,
         largest_lot,

@@ -176,8 +176,12 @@ function result(found) {
 }
 
 function shownResult(outputs, name) {
-  const answer = tableOf(outputs);
-  if (answer) return shownAnswer(answer, name);
+  try {
+    const answer = tableOf(outputs);
+    if (answer) return shownAnswer(answer, name);
+  } catch {
+    // It was given out once: whatever it is, it is shown.
+  }
   const text = JSON.stringify(outputs, null, 2);
   const link = el("a", { class: "button", download: `${name}.json`, href: URL.createObjectURL(new Blob([text], { type: "application/json" })) }, "Save as a file");
   return [el("pre", { tabindex: "0", "aria-label": "The result" }, text), el("div", { class: "buttons" }, link)];

@@ -154,6 +154,19 @@ fn outputs_of_a_circuit_are_numbers_and_long_ones_are_not() {
     assert_clean(&browser);
 }
 
+/// It was given out once, and must not be lost.
+#[test]
+fn a_result_that_is_no_table_is_shown_as_it_came() {
+    let world = World::new();
+    let result = json!({ "outputs": [{ "name": "nothing", "width": 0, "order": "lsb", "to": [0], "values": ["0x"] }] });
+    let job = done(&world, &result);
+    let Some(browser) = enter(&world) else { return };
+    go_to_job(&browser, &world, &job);
+    browser.press("Fetch the result");
+    browser.until_shown("\"values\": [");
+    assert_clean(&browser);
+}
+
 #[test]
 fn the_log_names_the_data_that_was_used() {
     let world = World::new();
