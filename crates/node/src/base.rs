@@ -20,6 +20,7 @@ use crate::settings::Settings;
 use crate::shard_folders::ShardFolders;
 use crate::stock::Stock;
 use crate::unsettled::AgainstPeers;
+use crate::witness::Witness;
 
 /// What the parts of a service stand on.
 pub(crate) struct Base {
@@ -38,6 +39,7 @@ pub(crate) struct Base {
     pub(crate) against: Arc<AgainstPeers>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) witness: Arc<Witness>,
     pub(crate) stock: Arc<Stock>,
 }
 
@@ -61,6 +63,8 @@ impl Base {
         let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
         let scheduler = Arc::new(Scheduler::new(me, settings.limits()));
         let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
+        let witness = Witness::open(&settings, &database, &monitor, &peers, &scheduler)?;
+        let witness = Arc::new(witness);
         let against = Arc::new(AgainstPeers {
             warnings: Mutex::default(),
             lost: Mutex::default(),
@@ -70,6 +74,7 @@ impl Base {
             policy: Arc::clone(&policy),
             peers: Arc::clone(&peers),
             monitor: Arc::clone(&monitor),
+            witness: Arc::clone(&witness),
         });
         let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
         let stock = Arc::new(stock);
@@ -99,6 +104,7 @@ impl Base {
             against,
             peers,
             scheduler,
+            witness,
             stock,
         })
     }

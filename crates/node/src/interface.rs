@@ -6,7 +6,7 @@ use cenote_service::live::{
     About, Alarm, Approval, Counts, Data, Explained, LinkState, Listener, Live, Peer, Running, Stock,
     Submission,
 };
-use cenote_service::{Error, Job, Result, Timestamp};
+use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::node::Node;
@@ -90,10 +90,12 @@ impl Live for Node {
         peers
             .map(|(party, peer, wires)| {
                 let facts = wires.facts(party);
-                let hello = peer.known().hello.clone();
-                let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
-                let (link, reason) = match differs {
-                    Some(differs) if facts.link == LinkState::Up => (LinkState::Refused, Some(differs)),
+                let (hello, refused) = {
+                    let known = peer.known();
+                    (known.hello.clone(), known.is_refused())
+                };
+                let (link, reason) = match refused {
+                    Some(refused) if facts.link == LinkState::Up => (LinkState::Refused, Some(refused)),
                     _ => (facts.link, facts.reason),
                 };
                 Peer {
@@ -121,6 +123,14 @@ impl Live for Node {
 
     fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool> {
         self.core.base.against.settle(seen, by)
+    }
+
+    fn put_back(&self, party: u8) -> Result<Option<PutBack>> {
+        Ok(self.core.base.witness.put_back(party))
+    }
+
+    fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool> {
+        self.core.base.witness.acknowledge(seen, by)
     }
 
     fn stock(&self) -> Vec<Stock> {
@@ -164,11 +174,17 @@ impl Node {
             .jobs
             .list(request)
             .map_err(|error| error.to_string())?;
+        if let Some(known) = self.core.base.witness.put_back(self.core.me()) {
+            return Err(format!(
+                "{known}; `cenote peer acknowledge {} --lines {}` lets it go on",
+                known.party, known.lines
+            ));
+        }
         let away = |party: u8| {
             let known = self.core.base.peers.get(party)?.known();
             let name = self.core.base.peers.name(party);
-            (!known.is_with_us()).then(|| match known.differs() {
-                Some(differs) => format!("party {party} ({name}), since {differs}"),
+            (!known.is_with_us()).then(|| match known.is_refused() {
+                Some(refused) => format!("party {party} ({name}), since {refused}"),
                 None => format!("party {party} ({name})"),
             })
         };

@@ -123,6 +123,7 @@ impl Node {
         if !core.base.scheduler.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
+        core.base.witness.look();
         if let Some(wires) = core.base.peers.wires.get() {
             wires.stop();
         }

@@ -16,6 +16,7 @@ use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Stock;
 use crate::transitions::Transitions;
+use crate::witness::Witness;
 
 /// What tells peers where jobs stand, and hears where they do. It has no lock of its own.
 pub(crate) struct Statuses {
@@ -28,6 +29,7 @@ pub(crate) struct Statuses {
     stock: Arc<Stock>,
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
+    witness: Arc<Witness>,
 }
 
 impl Statuses {
@@ -42,6 +44,7 @@ impl Statuses {
             stock: Arc::clone(&base.stock),
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
+            witness: Arc::clone(&base.witness),
         }
     }
 
@@ -58,7 +61,7 @@ impl Statuses {
             memory: self.settings.memory,
             names: self.settings.names.clone(),
         };
-        let is_told = self.peers.is_told(peer, &hello);
+        let is_told = self.peers.is_told(peer, &hello) && self.witness.greet(peer);
         {
             let mut known = known.known();
             known.greeting = match (known.greeting, is_told) {
@@ -66,9 +69,7 @@ impl Statuses {
                 _ => Greeting::Due,
             };
         }
-        if is_told {
-            self.tell_statuses(peer);
-        }
+        self.witness.look_at(peer);
     }
 
     /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.

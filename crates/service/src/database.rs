@@ -18,8 +18,8 @@ mod value;
 mod worker;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -62,6 +62,7 @@ struct Inner {
     reader: Option<SyncSender<Box<dyn Read>>>,
     threads: Vec<JoinHandle<()>>,
     meter: Arc<Meter>,
+    durable: Arc<Mutex<Head>>,
     folder: Folder,
 }
 
@@ -88,7 +89,9 @@ impl Database {
             sqlite: folder.file(SQLITE),
             audit: folder.file(audit::FILE),
             meter: Arc::default(),
+            durable: Arc::new(Mutex::new(Head::empty())),
         };
+        let durable = Arc::clone(&place.durable);
         let mut threads = Vec::new();
         let (writer, units) = sync_channel(WAITING);
         let (opened, wait) = sync_channel(1);
@@ -107,6 +110,7 @@ impl Database {
                 reader: Some(reader),
                 threads,
                 meter,
+                durable,
                 folder,
             }),
         })
@@ -170,6 +174,12 @@ impl Database {
     /// Where the database cannot be read.
     pub fn audit_head(&self) -> Result<Head> {
         self.write(|transaction| Ok(transaction.head().clone()))
+    }
+
+    /// The end of the audit log as far as it is on the disk, and in the file.
+    pub(crate) fn durable_head(&self) -> Head {
+        let durable = &self.inner.durable;
+        durable.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reads and checks the whole audit log, up to its recorded end.

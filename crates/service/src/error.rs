@@ -153,6 +153,9 @@ pub enum Error {
         grave = .0.grave
     )]
     OtherUnsettled(crate::job::Unsettled),
+    /// Something else is on record of a party whose folder was put back than the person has seen who acknowledges it.
+    #[error("something else is on record by now than was seen: {0}; nothing was acknowledged")]
+    OtherPutBack(crate::PutBack),
     /// The job has no result to fetch.
     #[error("job {job} has no result to fetch: {reason}")]
     NoResult {

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::audit::Actor;
 use crate::job::{Binding, JobId, Kept, Program, StateName, Unsettled};
-use crate::{Job, Result};
+use crate::{Job, PutBack, Result};
 
 /// A service that is up. All calls may block; none waits for a peer.
 pub trait Live: Send + Sync {
@@ -88,6 +88,18 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// Those of [`crate::Jobs::settle`].
     fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool>;
+
+    /// Whether a party's folder was put back to an earlier state, this one's too, and nobody has acknowledged that.
+    ///
+    /// # Errors
+    /// Those of [`crate::Heads::put_back`].
+    fn put_back(&self, party: u8) -> Result<Option<PutBack>>;
+
+    /// A person has seen that a party's folder was put back and that its audit log had so many lines, and goes on all the same. Gives whether that is on record.
+    ///
+    /// # Errors
+    /// Those of [`crate::Heads::acknowledge`].
+    fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool>;
 
     /// Material in stock, by kind.
     fn stock(&self) -> Vec<Stock>;

@@ -93,6 +93,19 @@ impl Log {
     }
 }
 
+/// Whether the log at `path` has the line that this head ends with, in its place.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub(crate) fn holds(path: &Path, head: &Head) -> Result<bool, Fault> {
+    let unreadable = |error: std::io::Error| Fault::File(format!("{}: {error}", path.display()));
+    let file = File::open(path).map_err(unreadable)?;
+    if file.metadata().map_err(unreadable)?.len() < head.length {
+        return Ok(false);
+    }
+    Ok(check_last(&file, head).map_err(unreadable)?.is_ok())
+}
+
 /// Checks that the line which ends the settled part is the recorded one.
 fn check_last(file: &File, settled: &Head) -> std::io::Result<Result<(), Fault>> {
     if settled.number == 0 {

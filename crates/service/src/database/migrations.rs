@@ -5,12 +5,13 @@ use super::value::Value;
 use crate::{Error, Result};
 
 /// Each brings the database from the version before, which is its place, from 0, to the next.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
     include_str!("../../migrations/0004.sql"),
     include_str!("../../migrations/0005.sql"),
+    include_str!("../../migrations/0006.sql"),
 ];
 
 const TABLE: &str = "cenote_service";
@@ -118,7 +119,7 @@ mod tests {
             .batch("UPDATE cenote_service SET version = 7")
             .expect("runs");
         let error = apply(&mut connection).expect_err("newer");
-        assert!(matches!(error, Error::Newer { found: 7, known: 5 }), "{error}");
+        assert!(matches!(error, Error::Newer { found: 7, known: 6 }), "{error}");
         assert!(
             error.to_string().contains("start the Cenote that upgraded it"),
             "{error}"

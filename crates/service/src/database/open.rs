@@ -1,7 +1,7 @@
 //! The database as the writing thread holds it, with the audit log that follows it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::address::Address;
@@ -19,6 +19,8 @@ pub(super) struct Place {
     pub(super) sqlite: PathBuf,
     pub(super) audit: PathBuf,
     pub(super) meter: Arc<Meter>,
+    /// The end of the log as far as it is on the disk, whatever happens to the machine.
+    pub(super) durable: Arc<Mutex<Head>>,
 }
 
 /// Lines of the audit log that the database keeps before the file is flushed, at least.
@@ -37,6 +39,7 @@ impl Place {
 pub(super) struct Open {
     connection: Connection,
     log: Log,
+    durable: Arc<Mutex<Head>>,
     chain: Chain,
     /// Lines that the database has because they may not be on the disk in the file.
     pending: usize,
@@ -128,6 +131,7 @@ impl Open {
         let mut open = Open {
             connection,
             log,
+            durable: Arc::clone(&place.durable),
             chain: Chain { head: end },
             pending: pending.len(),
             unwritten: Vec::new(),
@@ -136,6 +140,7 @@ impl Open {
         if open.pending > 0 {
             open.settle()?;
         }
+        open.note_durable();
         Ok(open)
     }
 
@@ -210,8 +215,14 @@ impl Open {
         if self.unflushed.is_none() {
             self.log.append(&self.unwritten)?;
             self.unwritten.clear();
+            self.note_durable();
         }
         Ok(())
+    }
+
+    fn note_durable(&self) {
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        durable.clone_from(&self.chain.head);
     }
 
     fn settle(&mut self) -> Result<()> {

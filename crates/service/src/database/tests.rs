@@ -345,7 +345,7 @@ fn a_database_of_a_newer_version_is_refused() {
         .expect("written");
     world.close();
     let error = Database::open(&world.path(), &Address::Embedded).expect_err("newer");
-    assert!(matches!(error, Error::Newer { found: 9, known: 5 }), "{error}");
+    assert!(matches!(error, Error::Newer { found: 9, known: 6 }), "{error}");
 }
 
 #[test]
@@ -424,6 +424,7 @@ pub(crate) fn postgres(server: &Server) {
         sqlite: PathBuf::new(),
         audit: PathBuf::new(),
         meter: Arc::default(),
+        durable: Arc::new(Mutex::new(Head::empty())),
     };
     let patience = Duration::from_secs(20);
     let connect = || place.connect(Access::Write).expect("connects");
