@@ -60,7 +60,7 @@ pub enum Error {
         reason: String,
     },
     /// The audit log is not what the database says it is.
-    #[error("the audit log: {0}")]
+    #[error("the audit log, {file} in the service's folder: {0}; {advice}", file = crate::audit::FILE, advice = .0.advice())]
     Audit(#[from] Fault),
     /// What the database holds cannot have been written by a service.
     #[error("the database holds {0}, which no service writes: it was changed by something else")]

@@ -116,7 +116,7 @@ fn the_doctor_looks_at_a_service_that_is_down() {
     let ill = doctor(&config);
     ill.failed(1, &["there are 2 faults"]);
     for part in [
-        "audit     line 1 is not as it was written",
+        "audit.jsonl: line 1 was changed",
         "policy    ",
         "find out who could write to it",
     ] {

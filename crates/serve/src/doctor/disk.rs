@@ -132,12 +132,18 @@ pub(super) fn audit(service: &ServiceConfig, findings: &mut Findings) {
     match audit::verify(&file, None) {
         Ok(head) => findings.well(
             "audit",
-            format!("{} lines, each follows the one before; the last hash is {}", head.number, head.hash),
+            format!(
+                "{} lines, each follows the one before; the last hash is {}",
+                head.number, head.hash
+            ),
         ),
         Err(fault) => findings.fault(
             "audit",
-            fault.to_string(),
-            "keep the file as it is, and find out who could write to it; after a power loss, `cenote serve` mends what was not yet on the disk",
+            format!("{}: {fault}", file.display()),
+            &format!(
+                "{}; after a power loss, `cenote serve` mends what was not yet on the disk",
+                fault.advice()
+            ),
         ),
     }
 }

@@ -5,7 +5,16 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::line::{self, MAX_LINE};
-use super::{Fault, Head, Line};
+use super::{Fault, Head, Line, verify};
+
+/// How much of a log is read when it is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// Every line.
+    Whole,
+    /// The end of what is settled, where this process has read the whole before.
+    End,
+}
 
 /// The file of a log.
 pub(crate) struct Log {
@@ -18,7 +27,7 @@ pub(crate) struct Log {
 impl Log {
     /// Opens the file at `path`, in which the lines up to `settled` must be, and writes those of `pending` that are missing. `pending` are the
     /// lines from `settled` to the recorded end. The file is on the disk when this returns.
-    pub(crate) fn open(path: &Path, settled: &Head, pending: &[Line]) -> Result<Self, Fault> {
+    pub(crate) fn open(path: &Path, settled: &Head, pending: &[Line], read: Read) -> Result<Self, Fault> {
         let unusable = |error: std::io::Error| Fault::File(format!("{}: {error}", path.display()));
         let file = OpenOptions::new()
             .read(true)
@@ -29,20 +38,11 @@ impl Log {
             .open(path)
             .map_err(unusable)?;
         let length = file.metadata().map_err(unusable)?.len();
-        if length < settled.length {
-            let lines = super::verify(path, None).map_or_else(
-                |fault| match fault {
-                    Fault::Changed { line, .. } => line - 1,
-                    _ => 0,
-                },
-                |head| head.number,
-            );
-            return Err(Fault::Short {
-                lines: lines.min(settled.number),
-                recorded: settled.number,
-            });
+        if settled.number > 0 && (read == Read::Whole || length < settled.length) {
+            super::verify(path, Some(settled))?;
+        } else {
+            check_last(&file, settled).map_err(unusable)??;
         }
-        check_last(&file, settled).map_err(unusable)??;
         let expected: Vec<u8> = pending.iter().flat_map(|line| line.text.bytes()).collect();
         if length - settled.length > expected.len() as u64 {
             return Err(Fault::Long {
@@ -58,9 +58,17 @@ impl Log {
             .position(|(is, should)| is != should && *is != 0)
         {
             let before = expected.get(..place).unwrap_or_default();
-            return Err(Fault::Changed {
-                line: settled.number + 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64,
-                what: "it is not the line that the database recorded",
+            let line = settled.number + 1 + before.iter().filter(|byte| **byte == b'\n').count() as u64;
+            return Err(match verify::follow_to_end(&mut found.as_slice(), settled) {
+                Err(fault @ (Fault::Missing { .. } | Fault::OutOfOrder { .. }))
+                    if fault.line() == Some(line) =>
+                {
+                    fault
+                }
+                _ => Fault::Changed {
+                    line,
+                    what: "it is not the line that the database recorded",
+                },
             });
         }
         let mut log = Log {

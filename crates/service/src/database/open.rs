@@ -9,7 +9,7 @@ use super::connection::{Access, Connection, Flush, Meter};
 use super::migrations;
 use super::value::{Row, Value};
 use super::worker::Unit;
-use crate::audit::{Chain, Event, Head, Line, Log};
+use crate::audit::{Chain, Event, Head, Line, Log, Read};
 use crate::{Error, Result, Timestamp, random};
 
 /// Where a database and its log are.
@@ -96,7 +96,7 @@ impl Transaction<'_> {
 
 impl Open {
     /// Connects, brings the database to this version, and makes the file of the log complete.
-    pub(super) fn new(place: &Place) -> Result<Self> {
+    pub(super) fn new(place: &Place, read: Read) -> Result<Self> {
         let mut connection = place.connect(Access::Write)?;
         connection.claim()?;
         migrations::apply(&mut connection)?;
@@ -127,7 +127,7 @@ impl Open {
         if crate::audit::follow_all(&settled, &pending)? != end {
             return Err(wrong("lines of the audit log that do not end as recorded"));
         }
-        let log = Log::open(&place.audit, &settled, &pending)?;
+        let log = Log::open(&place.audit, &settled, &pending, read)?;
         let mut open = Open {
             connection,
             log,
