@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use cenote_service::Told;
 use cenote_service::job::{Digest, JobId, Proposal, Remote};
 
 use crate::locks::lock;
@@ -87,7 +88,9 @@ pub(crate) struct Past {
     pub(crate) asked: Option<u64>,
     /// The peer's log holds that line.
     pub(crate) is_there: bool,
-    /// This party's answer to the peer's question.
+    /// What the peer remembers of this party's log.
+    pub(crate) question: Option<Told>,
+    /// This party's answer to that.
     pub(crate) answer: Option<Answer>,
 }
 

@@ -120,10 +120,25 @@ impl Witness {
         let Some(known) = self.peers.get(peer) else {
             return false;
         };
-        let open = known.known().past.answer.filter(|answer| !answer.is_told);
-        let Some(Answer { number, there, .. }) = open else {
-            return true;
+        let (question, answer) = {
+            let past = &known.known().past;
+            (past.question, past.answer)
         };
+        let answer = match (answer, question) {
+            (Some(answer), _) if answer.is_told => return true,
+            (Some(answer), _) => answer,
+            (None, None) => return true,
+            (None, Some(told)) => {
+                // As often as it may ask for other work; a question that comes too often is answered later.
+                let may_ask = known.known().rounds.take(Instant::now());
+                let Some(answer) = may_ask.then(|| self.look_up(peer, &told)).flatten() else {
+                    return false;
+                };
+                known.known().past.answer = Some(answer);
+                answer
+            }
+        };
+        let Answer { number, there, .. } = answer;
         let is_told = self.peers.is_told(peer, &Message::Recalls { number, there });
         if let Some(answer) = known.known().past.answer.as_mut() {
             answer.is_told |= is_told && answer.number == number;
@@ -131,40 +146,43 @@ impl Witness {
         is_told
     }
 
+    /// Looks up in this party's log what a peer remembers of it. Gives nothing where it cannot be read.
+    fn look_up(&self, peer: u8, told: &Told) -> Option<Answer> {
+        let claim = match self.heads.check(peer, told) {
+            Ok(claim) => claim,
+            Err(error) => {
+                if let Some(unsaid) = self.peers.line_on(peer) {
+                    tracing::error!(peer, %error, unsaid, "what a peer remembers of this party's audit log cannot be looked up; it is tried again");
+                }
+                return None;
+            }
+        };
+        match claim {
+            Claim::There | Claim::Acknowledged => {}
+            Claim::Lost => self.note(self.me, peer, *told),
+            Claim::NotOurs => self.refuse(peer, told),
+        }
+        Some(Answer {
+            number: told.number,
+            there: claim == Claim::There,
+            is_told: false,
+        })
+    }
+
     /// A peer says what it remembers of this party's log.
     pub(crate) fn hear_remembers(&self, from: u8, told: Option<Told>) {
         let Some(peer) = self.peers.get(from) else { return };
-        if !peer.known().rounds.take(Instant::now()) {
-            return self.monitor.refused(from);
-        }
-        let answer = match told {
-            None => Answer {
+        {
+            let past = &mut peer.known().past;
+            past.question = told;
+            past.answer = told.is_none().then_some(Answer {
                 number: 0,
                 there: true,
                 is_told: true,
-            },
-            Some(told) => match self.heads.check(from, &told) {
-                Ok(claim) => {
-                    match claim {
-                        Claim::There | Claim::Acknowledged => {}
-                        Claim::Lost => self.note(self.me, from, told),
-                        Claim::NotOurs => self.refuse(from, &told),
-                    }
-                    Answer {
-                        number: told.number,
-                        there: claim == Claim::There,
-                        is_told: false,
-                    }
-                }
-                Err(error) => {
-                    tracing::error!(from, %error, "what a peer remembers of this party's audit log cannot be looked up; nothing is done with it until it says so again");
-                    return;
-                }
-            },
-        };
-        peer.known().past.answer = Some(answer);
+            });
+        }
         if !self.answer(from) {
-            // The peer is greeted again, and answered then.
+            // The clock greets the peer again, and answers it then.
             peer.known().greeting = Greeting::Due;
         }
         self.look_at(from);
@@ -383,23 +401,20 @@ impl Witness {
             tracing::error!(%error, "what peers tell of their audit logs cannot be recorded; it is tried again");
             lock(&self.state).unstored.extend(peers);
         }
-        if let Err(error) = self.tell() {
-            tracing::error!(%error, "the peers cannot be told of this party's audit log; it is tried again");
-        }
+        self.tell();
     }
 
-    fn tell(&self) -> Result<()> {
+    fn tell(&self) {
         for peer in 0..self.peers.count() {
             if !self.peers.get(peer).is_some_and(|known| known.known().listens()) {
                 continue;
             }
-            let told = self.heads.tell(peer)?;
+            let told = self.heads.tell(peer);
             let before = lock(&self.state).told.get(&peer).copied();
             if before != Some(told.number) && self.peers.is_told(peer, &Message::Head { told }) {
                 lock(&self.state).told.insert(peer, told.number);
             }
         }
-        Ok(())
     }
 
     /// Peers are told again how far this party's log has grown.

@@ -34,7 +34,7 @@ pub use event::{Actor, DataFile, Event};
 pub use fault::Fault;
 pub use line::Head;
 pub(crate) use line::{Chain, Line};
-pub(crate) use log::{Log, Read, holds};
+pub(crate) use log::{Log, Read, hash_at};
 pub use verify::verify;
 
 /// The file's name in the service's folder.

@@ -1,6 +1,6 @@
 //! What parties remember of each other's audit logs, so that a folder that was put back to an earlier state is noticed.
 //!
-//! A party tells each peer the [`Head`](crate::audit::Head) of its log as far as it is on the disk, and the peer keeps the latest ([`Told`]). When they meet
+//! A party tells each peer the [`Head`](crate::audit::Head) of its log as far as it is on the disk, veiled, and the peer keeps the latest ([`Told`]). When they meet
 //! again, the peer says what it remembers, and the party looks whether that line is still in its log ([`Heads::check`]). A log that goes on holds every
 //! head that was ever told of it.
 //!
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::audit::{self, Actor, Event, Head};
+use crate::audit::{self, Actor, Event};
 use crate::database::{Row, Transaction, Value};
 use crate::job::Digest;
 use crate::{Database, Error, Result, Timestamp, random};
@@ -34,7 +34,7 @@ pub struct Told {
     pub number: u64,
     /// Where the last line ends in the file, masked: how long lines are is nobody else's business.
     pub place: u64,
-    /// The hash of the last line.
+    /// Stands for the hash of the last line. It is keyed: whoever knew the hashes of two lines could try what stands between them.
     pub hash: Digest,
     /// Shows the party that it has told this peer so.
     pub mark: Digest,
@@ -131,38 +131,39 @@ impl Heads {
     }
 
     /// The end of this party's log that is on the disk, for this peer.
-    ///
-    /// # Errors
-    /// Where the database holds what no service writes.
-    pub fn tell(&self, peer: u8) -> Result<Told> {
+    pub fn tell(&self, peer: u8) -> Told {
         let head = self.database.durable_head();
         let mut told = Told {
             era: *self.era(),
             number: head.number,
             place: 0,
-            hash: head.hash.parse().map_err(|_| wrong("hash"))?,
+            hash: self.keyed(b"hash", &[head.hash.as_bytes()]),
             mark: Digest([0; 32]),
         };
         told.place = self.mask(&told) ^ head.length;
         told.mark = self.mark(peer, &told);
-        Ok(told)
+        told
+    }
+
+    fn keyed(&self, purpose: &[u8], parts: &[&[u8]]) -> Digest {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(purpose);
+        for part in parts {
+            hasher.update(part);
+        }
+        Digest(*hasher.finalize().as_bytes())
     }
 
     /// Hides where the line ends: no two lines have the same hash.
     fn mask(&self, told: &Told) -> u64 {
-        let mut mask = [0; 8];
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(b"place").update(&told.hash.0);
-        hasher.finalize_xof().fill(&mut mask);
-        u64::from_le_bytes(mask)
+        let Digest(bytes) = self.keyed(b"place", &[&told.hash.0]);
+        let (mask, _) = bytes.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        u64::from_le_bytes(*mask)
     }
 
     fn mark(&self, peer: u8, told: &Told) -> Digest {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(b"mark").update(&[peer]).update(&told.era.0);
-        hasher.update(&told.number.to_le_bytes());
-        hasher.update(&told.place.to_le_bytes()).update(&told.hash.0);
-        Digest(*hasher.finalize().as_bytes())
+        let (number, place) = (told.number.to_le_bytes(), told.place.to_le_bytes());
+        self.keyed(b"mark", &[&[peer], &told.era.0, &number, &place, &told.hash.0])
     }
 
     /// What it means that `peer` remembers this of this party's log.
@@ -173,12 +174,9 @@ impl Heads {
         if !bool::from(self.mark(peer, told).0.ct_eq(&told.mark.0)) {
             return Ok(Claim::NotOurs);
         }
-        let head = Head {
-            number: told.number,
-            hash: told.hash.to_string(),
-            length: told.place ^ self.mask(told),
-        };
-        if audit::holds(&self.database.audit_file(), &head)? {
+        let length = told.place ^ self.mask(told);
+        let there = audit::hash_at(&self.database.audit_file(), length)?;
+        if there.is_some_and(|hash| self.keyed(b"hash", &[hash.as_bytes()]) == told.hash) {
             return Ok(Claim::There);
         }
         let era = told.era.to_string();

@@ -47,7 +47,7 @@ fn a_person_acknowledges_by_a_command_that_a_party_was_put_back() {
     let heads = &place.world.fake.heads;
     let acknowledge = |seen: &[&str]| place.run(&[&["peer", "acknowledge", "0"], seen].concat());
     acknowledge(&[]).failed(2, &["put back to an earlier state"]);
-    let told = heads.tell(1).expect("a head");
+    let told = heads.tell(1);
     heads.note_put_back(0, 1, told, Timestamp::now()).expect("noted");
     let lines = told.number.to_string();
     acknowledge(&["--lines", "999"]).failed(2, &[&format!("had {lines} lines"), "nothing was acknowledged"]);

@@ -101,17 +101,17 @@ impl Log {
     }
 }
 
-/// Whether the log at `path` has the line that this head ends with, in its place.
+/// The hash of the whole line that ends after so many bytes of the log at `path`, if one does.
 ///
 /// # Errors
 /// Where the file cannot be read.
-pub(crate) fn holds(path: &Path, head: &Head) -> Result<bool, Fault> {
+pub(crate) fn hash_at(path: &Path, length: u64) -> Result<Option<String>, Fault> {
     let unreadable = |error: std::io::Error| Fault::File(format!("{}: {error}", path.display()));
     let file = File::open(path).map_err(unreadable)?;
-    if file.metadata().map_err(unreadable)?.len() < head.length {
-        return Ok(false);
+    match file.metadata().map_err(unreadable)?.len() < length {
+        true => Ok(None),
+        false => last_hash(&file, length).map_err(unreadable),
     }
-    Ok(check_last(&file, head).map_err(unreadable)?.is_ok())
 }
 
 /// Checks that the line which ends the settled part is the recorded one.
@@ -119,21 +119,27 @@ fn check_last(file: &File, settled: &Head) -> std::io::Result<Result<(), Fault>>
     if settled.number == 0 {
         return Ok(Ok(()));
     }
-    let from = settled.length.saturating_sub(MAX_LINE as u64);
-    let mut end = vec![0; (settled.length - from) as usize];
+    Ok(
+        if last_hash(file, settled.length)?.as_ref() == Some(&settled.hash) {
+            Ok(())
+        } else {
+            Err(Fault::Changed {
+                line: settled.number,
+                what: "it is not the line that the database recorded",
+            })
+        },
+    )
+}
+
+/// The hash of the whole line that ends after so many bytes, of which there are as many.
+fn last_hash(file: &File, length: u64) -> std::io::Result<Option<String>> {
+    let from = length.saturating_sub(MAX_LINE as u64);
+    let mut end = vec![0; (length - from) as usize];
     file.read_exact_at(&mut end, from)?;
     let body = end.split_last().map_or(&[][..], |(_, body)| body);
     let start = body
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |at| at + 1);
-    let own = end.get(start..).and_then(line::own_hash);
-    Ok(if own.as_ref() == Some(&settled.hash) {
-        Ok(())
-    } else {
-        Err(Fault::Changed {
-            line: settled.number,
-            what: "it is not the line that the database recorded",
-        })
-    })
+    Ok(end.get(start..).and_then(line::own_hash))
 }

@@ -8,5 +8,6 @@ mod events;
 mod fake;
 mod logs;
 mod page;
+mod put_back;
 mod slow;
 mod tls;
