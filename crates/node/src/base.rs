@@ -51,6 +51,7 @@ impl Base {
     pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
         let me = settings.me;
         let database = Database::open(&settings.folder, &settings.database)?;
+        let key = Arc::new(ResultKey::of(&database)?);
         let policy = policy::read(&settings)?;
         let since = Timestamp::now();
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -58,7 +59,6 @@ impl Base {
         let digest = policy.digest();
         database.audit(since, Event::Policy { digest })?;
         let jobs = Jobs::new(database.clone(), JobSettings::new(me));
-        let key = Arc::new(ResultKey::open(database.folder())?);
         let monitor = Arc::new(Monitor::default());
         let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
         let scheduler = Arc::new(Scheduler::new(me, settings.limits()));

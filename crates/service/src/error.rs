@@ -189,6 +189,21 @@ pub enum Error {
         "what was sealed for job {0} cannot be opened: it was changed, or sealed under another folder's key"
     )]
     Seal(JobId),
+    /// The key under which results and kept values are sealed is not in its place.
+    #[error(
+        "{} {what}: {results} results and {kept} kept values are sealed under it; put it back from a copy; if it is lost for good, `cenote serve --give-up-sealed` deletes them, and makes a new key",
+        path.display()
+    )]
+    ResultKey {
+        /// Where it should be.
+        path: PathBuf,
+        /// What is wrong.
+        what: &'static str,
+        /// Results that only it opens.
+        results: u64,
+        /// Shares of kept values that only it opens.
+        kept: u64,
+    },
     /// The token is not one, has been revoked, or has expired.
     #[error("the token is not valid; ask who runs this service for one")]
     Token,

@@ -18,6 +18,7 @@ mod heads;
 pub mod job;
 pub mod live;
 pub mod policy;
+mod results_key;
 mod seal;
 #[cfg(test)]
 mod testing;
@@ -32,6 +33,7 @@ pub use heads::{Claim, Heads, PutBack, Told};
 pub use job::{Job, Jobs};
 pub use live::Live;
 pub use policy::Policy;
+pub use results_key::SealedValues;
 pub use seal::{ResultKey, Sealed};
 pub use token::Tokens;
 pub use view::seen;

@@ -95,6 +95,8 @@ fn the_doctor_looks_at_a_service_that_is_down() {
     private(&left, 0o700);
     std::fs::write(left.join("audit.jsonl"), &log).expect("written");
     private(&left.join("audit.jsonl"), 0o600);
+    let key = write(&left, "results.key", "a key");
+    private(&key, 0o600);
     let text = std::fs::read_to_string(&config).expect("readable");
     let text = text.replace(&service.display().to_string(), &left.display().to_string());
     std::fs::write(&config, &text).expect("written");
@@ -113,10 +115,12 @@ fn the_doctor_looks_at_a_service_that_is_down() {
     std::fs::write(left.join("audit.jsonl"), log.replace("begun", "began")).expect("written");
     let policy = write(folder.path(), "policy.toml", "what = 1\n");
     std::fs::write(&config, format!("{text}policy = '{}'\n", policy.display())).expect("written");
+    std::fs::remove_file(key).expect("removed");
     let ill = doctor(&config);
-    ill.failed(1, &["there are 2 faults"]);
+    ill.failed(1, &["there are 3 faults"]);
     for part in [
         "audit.jsonl: line 1 was changed",
+        "results.key is missing",
         "policy    ",
         "find out who could write to it",
     ] {

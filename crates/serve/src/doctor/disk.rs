@@ -58,6 +58,13 @@ pub(super) fn folders(service: &ServiceConfig, findings: &mut Findings) {
                 private(&path, "folder", "a file of the service", findings);
             }
         }
+        if service.folder.join(audit::FILE).exists() && !service.folder.join("results.key").exists() {
+            findings.fault(
+                "key",
+                format!("{} is missing", service.folder.join("results.key").display()),
+                "put it back from a copy: it opens results and kept values; if it is lost for good, `cenote serve --give-up-sealed` deletes these and makes a new one",
+            );
+        }
     } else {
         findings.warn(
             "folder",
