@@ -5,7 +5,9 @@ mod job;
 mod kept;
 mod token;
 
-pub use fleet::{About, Alarm, AlarmKind, Data, LinkState, Peer, Running, RunningShards, Stock, Unsettled};
+pub use fleet::{
+    About, Alarm, AlarmKind, Data, LinkState, Peer, PutBack, Running, RunningShards, Stock, Unsettled,
+};
 pub use job::{
     Approve, Decision, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
     JobView, Revealed, Submit, Verdict,

@@ -21,6 +21,7 @@ use crate::settings::Settings;
 use crate::shard_folders::ShardFolders;
 use crate::stock::Stock;
 use crate::unsettled::AgainstPeers;
+use crate::witness::Witness;
 
 /// What the parts of a service stand on.
 pub(crate) struct Base {
@@ -39,6 +40,7 @@ pub(crate) struct Base {
     pub(crate) against: Arc<AgainstPeers>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) witness: Arc<Witness>,
     pub(crate) stock: Arc<Stock>,
     pub(crate) room: Arc<Room>,
 }
@@ -51,6 +53,7 @@ impl Base {
     pub(crate) fn open(settings: Settings) -> Result<Self, Error> {
         let me = settings.me;
         let database = Database::open(&settings.folder, &settings.database)?;
+        let key = Arc::new(ResultKey::of(&database)?);
         let policy = policy::read(&settings)?;
         let since = Timestamp::now();
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -58,11 +61,12 @@ impl Base {
         let digest = policy.digest();
         database.audit(since, Event::Policy { digest })?;
         let jobs = Jobs::new(database.clone(), JobSettings::new(me));
-        let key = Arc::new(ResultKey::open(database.folder())?);
         let monitor = Arc::new(Monitor::default());
         let peers = Arc::new(Peers::new(&settings, Arc::clone(&monitor)));
         let scheduler = Arc::new(Scheduler::new(me, settings.limits()));
         let policy = Arc::new(PolicyInForce::new(policy, database.clone()));
+        let witness = Witness::open(&settings, &database, &monitor, &peers, &scheduler)?;
+        let witness = Arc::new(witness);
         let against = Arc::new(AgainstPeers {
             warnings: Mutex::default(),
             lost: Mutex::default(),
@@ -72,6 +76,7 @@ impl Base {
             policy: Arc::clone(&policy),
             peers: Arc::clone(&peers),
             monitor: Arc::clone(&monitor),
+            witness: Arc::clone(&witness),
         });
         let stock = Stock::open(&settings, &monitor, &peers, &scheduler, &against)?;
         let stock = Arc::new(stock);
@@ -102,6 +107,7 @@ impl Base {
             against,
             peers,
             scheduler,
+            witness,
             stock,
             room,
         })

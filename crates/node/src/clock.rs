@@ -22,6 +22,7 @@ use crate::settings::Settings;
 use crate::stock::{self, Stock};
 use crate::transitions::Transitions;
 use crate::unsettled::AgainstPeers;
+use crate::witness::Witness;
 
 /// How often it is looked at deadlines.
 const TICK: Duration = Duration::from_millis(250);
@@ -102,6 +103,7 @@ pub(crate) struct Clock {
     transitions: Arc<Transitions>,
     proposals: Arc<Proposals>,
     against: Arc<AgainstPeers>,
+    witness: Arc<Witness>,
 }
 
 impl Clock {
@@ -117,6 +119,7 @@ impl Clock {
             transitions: Arc::clone(transitions),
             proposals: Arc::clone(proposals),
             against: Arc::clone(&base.against),
+            witness: Arc::clone(&base.witness),
         }
     }
 
@@ -131,9 +134,11 @@ impl Clock {
         // The end of the service waits for it.
         let guard = self.scheduler.guard_run();
         self.against.look();
+        self.witness.look();
         drop(guard);
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
+            self.witness.tell_again();
             self.tell_again();
         }
         if sweep.elapsed() >= SWEEP {
@@ -220,6 +225,8 @@ impl Clock {
         let (up, differs, away) = {
             let known = peer.known();
             let away = known.lost.is_some_and(|lost| lost.elapsed() >= AWAY);
+            // Of a peer that was put back another alarm tells.
+            let away = away && !(known.up && known.put_back.is_some());
             (known.up, known.differs(), away)
         };
         let (key, name) = (party.to_string(), self.peers.name(party));
@@ -235,7 +242,8 @@ impl Clock {
                     AlarmKind::PeerLost,
                     &key,
                     format!(
-                        "Party {party} ({name}) is connected, and has for more than a minute not said that it speaks this service's version."
+                        "Party {party} ({name}) is connected, and has for more than a minute not said that it speaks this service's version, or not what it \
+                         remembers of this party's audit log."
                     ),
                     "See that both services are of the same version; `cenote doctor` tells more.",
                 );

@@ -23,6 +23,7 @@ use crate::policy::PolicyInForce;
 use crate::programs::Programs;
 use crate::scheduler::Scheduler;
 use crate::transitions::Transitions;
+use crate::witness::Witness;
 
 /// A past in which nothing was approved, of a job without data: enough for rules that decline.
 struct Blank;
@@ -57,6 +58,7 @@ pub(crate) struct Decisions {
     peers: Arc<Peers>,
     scheduler: Arc<Scheduler>,
     transitions: Arc<Transitions>,
+    witness: Arc<Witness>,
     /// One approval at a time: its posted values and its record belong together.
     approving: Mutex<()>,
 }
@@ -74,6 +76,7 @@ impl Decisions {
             peers: Arc::clone(&base.peers),
             scheduler: Arc::clone(&base.scheduler),
             transitions: Arc::clone(transitions),
+            witness: Arc::clone(&base.witness),
             approving: Mutex::default(),
         }
     }
@@ -81,6 +84,10 @@ impl Decisions {
     /// Lets the policy decide on a job that this party has not decided on.
     pub(crate) fn rule(&self, job: &Job, compiled: &Compiled) -> Result<Job> {
         let id = job.proposal.id;
+        if self.witness.put_back_among(job.proposal.parties).is_some() {
+            // A person has to look into that first.
+            return Ok(job.clone());
+        }
         let mut binding = self.data.usual_binding(&job.proposal);
         if let (Work::Query(query), Some(rules)) = (&compiled.work, self.data.rules_of_tables()?) {
             if let Err(error) = rules.check_job(PartyId(self.me), query.job()) {
@@ -167,6 +174,9 @@ impl Decisions {
         proposal: &Proposal,
         compiled: &Compiled,
     ) -> Option<Rules> {
+        if self.witness.put_back_among(proposal.parties).is_some() {
+            return None;
+        }
         match &compiled.work {
             Work::Circuit { .. } => Some(Rules {
                 binding: self.data.usual_binding(proposal)?,

@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use cenote_service::job::{FailKind, JobId, Remote};
-use cenote_service::live::{AlarmKind, Happened};
+use cenote_service::live::Happened;
 use cenote_service::words::plain;
 
 use crate::core::Core;
 use crate::message::{JobStatus, LEADER, Message};
 use crate::names;
-use crate::peer::{Greeting, Hello};
+use crate::peer::{Greeting, Hello, Past};
 use crate::peers::Task;
 use crate::queue::{Call, Limits};
 use crate::wires::{Hear, LONGEST};
@@ -120,6 +120,9 @@ impl Core {
                 };
                 self.hear_hello(from, hello);
             }
+            Ok(Message::Remembers { told }) => self.base.witness.hear_remembers(from, told),
+            Ok(Message::Recalls { number, there }) => self.base.witness.hear_recalls(from, number, there),
+            Ok(Message::Head { told }) => self.base.witness.hear_head(from, told),
             Ok(_) if !peer.known().is_with_us() => {}
             // What is said of a job comes after the job where it has come before.
             Ok(Message::Statuses { jobs }) => {
@@ -162,28 +165,21 @@ impl Core {
         let differs = hello.differs.clone();
         let is_new = {
             let mut known = peer.known();
-            match &differs {
-                None => known.lost = None,
-                Some(_) => {
-                    known.lost.get_or_insert_with(Instant::now);
-                }
+            if differs.is_some() {
+                known.lost.get_or_insert_with(Instant::now);
+                known.was_with_us = false;
             }
             let is_new = known.hello.as_ref() != Some(&hello);
             known.hello = Some(hello);
+            known.past.is_greeted = true;
             is_new
         };
-        match differs {
-            None => self
-                .base
-                .monitor
-                .end_alarm(AlarmKind::PeerLost, &from.to_string()),
-            Some(differs) if is_new => {
-                if let Some(unsaid) = self.base.peers.line_on(from) {
-                    tracing::error!(from, differs, unsaid, "nothing can be done with a peer");
-                }
-            }
-            Some(_) => {}
+        if let Some(differs) = differs.filter(|_| is_new)
+            && let Some(unsaid) = self.base.peers.line_on(from)
+        {
+            tracing::error!(from, differs, unsaid, "nothing can be done with a peer");
         }
+        self.base.witness.look_at(from);
         if is_new {
             self.base.monitor.tell(&Happened::Peer { party: from });
             self.base.scheduler.start_ready();
@@ -235,6 +231,7 @@ impl Core {
             known.up = up;
             known.greeting = Greeting::Due;
             known.stuck = false;
+            (known.past, known.was_with_us) = (Past::default(), false);
             if !up {
                 known.lost.get_or_insert_with(Instant::now);
             }
@@ -259,7 +256,10 @@ impl Core {
     /// Does what a peer says.
     pub(crate) fn obey(&self, from: u8, message: Message) {
         match message {
-            Message::Hello { .. } => {}
+            Message::Hello { .. }
+            | Message::Remembers { .. }
+            | Message::Recalls { .. }
+            | Message::Head { .. } => {}
             Message::Propose { proposal } => self.proposals.hear_proposal(from, *proposal),
             Message::Want { program, at } => self.proposals.send_piece(from, program, at),
             Message::Piece {

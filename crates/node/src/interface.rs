@@ -5,7 +5,7 @@ use cenote_service::job::{JobId, Kept, PageRequest, Unsettled};
 use cenote_service::live::{
     About, Alarm, Approval, Counts, Data, Explained, Listener, Live, Peer, Running, Stock, Submission,
 };
-use cenote_service::{Error, Job, Result, Timestamp};
+use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::node::Node;
@@ -90,6 +90,14 @@ impl Live for Node {
         self.core.base.against.settle(seen, by)
     }
 
+    fn put_back(&self, party: u8) -> Result<Option<PutBack>> {
+        Ok(self.core.base.witness.put_back(party))
+    }
+
+    fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool> {
+        self.core.base.witness.acknowledge(seen, by)
+    }
+
     fn stock(&self) -> Vec<Stock> {
         self.core.base.stock.show_stock()
     }
@@ -134,6 +142,12 @@ impl Node {
             .jobs
             .list(request)
             .map_err(|error| error.to_string())?;
+        if let Some(known) = self.core.base.witness.put_back(self.core.me()) {
+            return Err(format!(
+                "{known}; `cenote peer acknowledge {} --lines {}` lets it go on",
+                known.party, known.lines
+            ));
+        }
         let away = |party: u8| {
             let why = self.core.base.peers.get(party)?.known().holds_up()?;
             Some(format!(

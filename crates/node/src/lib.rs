@@ -50,6 +50,7 @@ mod stock;
 mod transitions;
 mod unsettled;
 pub mod wires;
+mod witness;
 
 pub use error::Error;
 pub use node::Node;

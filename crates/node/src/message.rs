@@ -4,8 +4,8 @@
 //! it says of itself only; who says it is known from the connection.
 
 use cenote::ServiceConfig;
-use cenote_service::Timestamp;
 use cenote_service::job::{Digest, FailKind, JobId, Proposal, StateName};
+use cenote_service::{Timestamp, Told};
 use serde::{Deserialize, Serialize};
 
 /// The version of what follows. Services of different versions do nothing with each other.
@@ -57,6 +57,19 @@ pub(crate) enum Message {
         #[serde(default)]
         names: Vec<String>,
     },
+    /// What the sender remembers of the receiver's audit log. Both say so before anything but the greeting.
+    Remembers {
+        /// Its end as the receiver has told it last; nothing if it never has.
+        told: Option<Told>,
+    },
+    /// Whether the sender's audit log holds what the receiver remembers of it.
+    Recalls {
+        /// The line that was asked about.
+        number: u64,
+        there: bool,
+    },
+    /// How far the sender's audit log has grown.
+    Head { told: Told },
     /// Asks the receiver to take part.
     Propose {
         /// In what.
@@ -227,6 +240,9 @@ impl Message {
             Message::Hello { names, .. } if !are_few(names) => {
                 return Err("more or longer names of parties than there are".into());
             }
+            Message::Head { told } | Message::Remembers { told: Some(told) } if !told.is_possible() => {
+                return Err("an end that no audit log has".into());
+            }
             Message::Statuses { jobs } if jobs.len() > STATUSES => {
                 return Err(format!("the statuses of {} jobs in one message", jobs.len()));
             }
@@ -255,6 +271,9 @@ impl Message {
             | Message::Start { job, .. }
             | Message::Ask { job } => Some(*job),
             Message::Hello { .. }
+            | Message::Remembers { .. }
+            | Message::Recalls { .. }
+            | Message::Head { .. }
             | Message::Want { .. }
             | Message::Piece { .. }
             | Message::Statuses { .. }
@@ -346,6 +365,31 @@ mod tests {
         }
         let empty = Message::Statuses { jobs: Vec::new() };
         assert_eq!(Message::parse(&empty.to_bytes()), Ok(empty));
+    }
+
+    #[test]
+    fn an_end_that_no_log_has_is_refused() {
+        let told = |number| Told {
+            era: Digest([1; 32]),
+            number,
+            place: u64::MAX,
+            hash: Digest([2; 32]),
+            mark: Digest([3; 32]),
+        };
+        let both = |number| {
+            let told = told(number);
+            [Message::Head { told }, Message::Remembers { told: Some(told) }]
+        };
+        for message in both(1) {
+            assert_eq!(Message::parse(&message.to_bytes()), Ok(message));
+        }
+        for number in [0, 1 << 63] {
+            assert!(
+                both(number)
+                    .iter()
+                    .all(|message| Message::parse(&message.to_bytes()).is_err())
+            );
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cenote::PartyConfig;
 use cenote::remote::load_identity;
 use cenote_service::job::{FailKind, Job, StateName};
-use cenote_service::{Database, Jobs, Tokens};
+use cenote_service::{Database, Jobs, ResultKey, SealedValues, Timestamp, Tokens};
 
 use crate::base::Base;
 use crate::clock;
@@ -69,6 +69,15 @@ impl Node {
         Self::start(settings, |hear| Ok(trunks::join(config, held, hear)?))
     }
 
+    /// Deletes what is sealed under a key of results that is lost for good, and makes a new one. No service may be up with these settings.
+    ///
+    /// # Errors
+    /// Where the key is there after all; where the folder is in use, or the record cannot be written.
+    pub fn give_up_sealed(settings: &Settings) -> Result<SealedValues, Error> {
+        let database = Database::open(&settings.folder, &settings.database)?;
+        Ok(ResultKey::replace(&database, Timestamp::now())?)
+    }
+
     /// The jobs of its record.
     pub fn jobs(&self) -> &Jobs {
         &self.core.base.jobs
@@ -123,6 +132,7 @@ impl Node {
         if !core.base.scheduler.wait_finished(limit) {
             tracing::warn!("jobs are still ending; they have failed when the service comes up again");
         }
+        core.base.witness.look();
         if let Some(wires) = core.base.peers.wires.get() {
             wires.stop();
         }

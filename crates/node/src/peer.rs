@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use cenote_service::Told;
 use cenote_service::job::{Digest, JobId, Proposal, Remote};
 
 use crate::locks::lock;
@@ -41,6 +42,12 @@ pub(crate) struct Known {
     /// Since when nothing can be done with it: it is not there, or has not said since that it speaks this version and
     /// calls the parties as this service does.
     pub(crate) lost: Option<Instant>,
+    /// What it and this party remember of each other's audit logs, over the connection that is there.
+    pub(crate) past: Past,
+    /// Why nothing is done with it: its folder was put back to an earlier state.
+    pub(crate) put_back: Option<String>,
+    /// Whether something could be done with it when that was looked at last.
+    pub(crate) was_with_us: bool,
     /// What it has said of itself.
     pub(crate) hello: Option<Hello>,
     /// What it may still ask.
@@ -72,6 +79,42 @@ pub(crate) enum Greeting {
     Due,
     UnderWay,
     Done,
+}
+
+/// What two parties have said to each other before anything else, above all on their audit logs.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    /// Whether the peer has greeted this party.
+    pub(crate) is_greeted: bool,
+    /// The line of the peer's log that this party has asked about, or zero if it remembers none.
+    pub(crate) asked: Option<u64>,
+    /// The peer's log holds that line.
+    pub(crate) is_there: bool,
+    /// What the peer remembers of this party's log.
+    pub(crate) question: Option<Told>,
+    /// This party's answer to that.
+    pub(crate) answer: Option<Answer>,
+}
+
+/// What a party answers to a question on a line of its audit log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answer {
+    pub(crate) number: u64,
+    /// Whether the log holds it.
+    pub(crate) there: bool,
+    /// Whether the peer was told.
+    pub(crate) is_told: bool,
+}
+
+impl Past {
+    /// Whether the peer's log holds what this party remembers.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.asked.is_some_and(|line| line == 0 || self.is_there)
+    }
+
+    fn is_compared(&self) -> bool {
+        self.is_greeted && self.is_confirmed() && self.answer.is_some_and(|answer| answer.is_told)
+    }
 }
 
 /// What a peer says of itself.
@@ -112,6 +155,9 @@ impl Peer {
         Peer(Mutex::new(Known {
             up: false,
             lost: Some(Instant::now()),
+            past: Past::default(),
+            put_back: None,
+            was_with_us: false,
             hello: None,
             bucket: Bucket::new(a_second as f64),
             pieces: Bucket::new(PIECES),
@@ -142,9 +188,10 @@ impl Known {
         None
     }
 
-    /// Whether anything can be done with it: it is there, and does not differ.
+    /// Whether anything can be done with it: it is there, does not differ, and neither lacks what the other remembers of it.
     pub(crate) fn is_with_us(&self) -> bool {
-        self.up && self.hello.as_ref().is_some_and(|hello| hello.differs.is_none())
+        let is_alike = self.hello.as_ref().is_some_and(|hello| hello.differs.is_none());
+        self.up && is_alike && self.past.is_compared() && self.put_back.is_none()
     }
 
     /// Why nothing can be done with it while it is there, if that follows from what it says of itself.
@@ -152,22 +199,29 @@ impl Known {
         self.hello.as_ref().filter(|_| self.up)?.differs.clone()
     }
 
-    /// Why jobs with it wait, if they do.
-    pub(crate) fn holds_up(&self) -> Option<String> {
-        match (self.up, self.differs()) {
-            (false, _) => Some("it is not connected".into()),
-            (true, Some(differs)) => Some(differs),
-            (true, None) if self.hello.is_none() => {
-                Some("it has not said that it speaks this service's version".into())
-            }
-            (true, None) => self.stuck(),
-        }
+    /// Why nothing can be done with it while it is there.
+    pub(crate) fn is_refused(&self) -> Option<String> {
+        self.differs()
+            .or_else(|| self.put_back.clone().filter(|_| self.up))
     }
 
-    /// That it has said that it can record nothing at present.
-    pub(crate) fn stuck(&self) -> Option<String> {
-        let why = "it can record nothing at present, as with a full disk; ask its operator";
-        self.stuck.then(|| why.into())
+    /// Why jobs with it wait, if they do.
+    pub(crate) fn holds_up(&self) -> Option<String> {
+        let why = match (self.up, self.is_refused()) {
+            (false, _) => "it is not connected",
+            (true, Some(refused)) => return Some(refused),
+            (true, None) if self.hello.is_none() || !self.past.is_greeted => {
+                "it has not said that it speaks this service's version"
+            }
+            (true, None) if !self.is_with_us() => {
+                "it and this party have not compared yet what they remember of each other's audit logs"
+            }
+            (true, None) if self.stuck => {
+                "it can record nothing at present, as with a full disk; ask its operator"
+            }
+            (true, None) => return None,
+        };
+        Some(why.into())
     }
 
     /// Whether it listens to this party, too.

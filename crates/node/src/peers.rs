@@ -76,14 +76,13 @@ impl Peers {
         peers
             .map(|(party, peer)| {
                 let facts = wires.facts(party);
-                let (hello, stuck) = {
+                let (hello, refused, holds_up) = {
                     let known = peer.known();
-                    (known.hello.clone(), known.stuck())
+                    (known.hello.clone(), known.is_refused(), known.holds_up())
                 };
-                let differs = hello.as_ref().and_then(|hello| hello.differs.clone());
-                let (link, reason) = match (facts.link, differs) {
-                    (LinkState::Up, Some(differs)) => (LinkState::Refused, Some(differs)),
-                    (LinkState::Up, None) => (LinkState::Up, stuck),
+                let (link, reason) = match (facts.link, refused) {
+                    (LinkState::Up, Some(refused)) => (LinkState::Refused, Some(refused)),
+                    (LinkState::Up, None) => (LinkState::Up, holds_up),
                     (link, _) => (link, facts.reason),
                 };
                 Seen {

@@ -8,7 +8,7 @@ use cenote::text::megabytes;
 use cenote_service::Database;
 use cenote_service::live::AlarmKind;
 
-use crate::locks::{AtomicBool, Mutex, Ordering, lock};
+use crate::locks::{Mutex, lock};
 use crate::message::Message;
 use crate::monitor::Monitor;
 use crate::peers::Peers;
@@ -18,6 +18,8 @@ use crate::settings::Settings;
 const LEAST: u64 = 16 << 20;
 /// How often it is tried whether the database can be written again.
 const AGAIN: Duration = Duration::from_secs(2);
+/// How often the peers are told again that nothing can be recorded.
+const TOLD_AGAIN: Duration = Duration::from_secs(20);
 
 /// What the alarms are about.
 const RECORD: &str = "record";
@@ -31,9 +33,15 @@ pub(crate) struct Room {
     database: Database,
     monitor: Arc<Monitor>,
     peers: Arc<Peers>,
-    /// Whether the peers were told that it cannot.
-    told: AtomicBool,
+    told: Mutex<Told>,
     tried: Mutex<Instant>,
+}
+
+/// What the peers were told last.
+struct Told {
+    /// Whether nothing can be recorded.
+    stuck: bool,
+    at: Instant,
 }
 
 impl Room {
@@ -49,7 +57,10 @@ impl Room {
             database: database.clone(),
             monitor: Arc::clone(monitor),
             peers: Arc::clone(peers),
-            told: AtomicBool::new(false),
+            told: Mutex::new(Told {
+                stuck: false,
+                at: Instant::now(),
+            }),
             tried: Mutex::new(Instant::now()),
         }
     }
@@ -100,11 +111,7 @@ impl Room {
             ),
             None => self.monitor.end_alarm(AlarmKind::Disk, ROOM),
         }
-        let stuck = fault.is_some();
-        if self.told.swap(stuck, Ordering::Relaxed) != stuck {
-            self.peers
-                .tell_all(self.peers.count(), &Message::Recording { works: !stuck });
-        }
+        self.tell_all(fault.is_some());
         if self.database.fault().is_some() && lock(&self.tried).elapsed() >= AGAIN {
             // The database keeps the outcome.
             let _ = self.database.try_again();
@@ -112,9 +119,21 @@ impl Room {
         }
     }
 
-    /// Tells a peer that has just come, if nothing can be recorded here.
+    /// Tells all peers what is new, and now and then again that nothing can be recorded: a peer that did not listen before, as to a party that was
+    /// put back, hears it then.
+    fn tell_all(&self, stuck: bool) {
+        let mut told = lock(&self.told);
+        if told.stuck != stuck || (stuck && told.at.elapsed() >= TOLD_AGAIN) {
+            (told.stuck, told.at) = (stuck, Instant::now());
+            self.peers
+                .tell_all(self.peers.count(), &Message::Recording { works: !stuck });
+        }
+    }
+
+    /// Tells a peer, if nothing can be recorded here.
     pub(crate) fn tell(&self, peer: u8) {
-        if self.told.load(Ordering::Relaxed) {
+        let told = lock(&self.told);
+        if told.stuck {
             self.peers.tell(peer, &Message::Recording { works: false });
         }
     }

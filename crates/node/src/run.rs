@@ -32,6 +32,7 @@ use crate::shard_folders::ShardFolders;
 use crate::stock::{ShelfGuard, Stock};
 use crate::transitions::{Transitions, failed};
 use crate::unsettled::AgainstPeers;
+use crate::witness::Witness;
 
 /// How much longer than until its deadline the parties of a job wait for each other, at most.
 const LATE: Duration = Duration::from_secs(1);
@@ -56,6 +57,7 @@ pub(crate) struct Runs {
     scheduler: Arc<Scheduler>,
     shards: Arc<ShardFolders>,
     stock: Arc<Stock>,
+    witness: Arc<Witness>,
     transitions: Arc<Transitions>,
     sessions: Sessions,
     pub(crate) results: Results,
@@ -76,6 +78,7 @@ impl Runs {
             scheduler: Arc::clone(&base.scheduler),
             shards: Arc::clone(&base.shards),
             stock: Arc::clone(&base.stock),
+            witness: Arc::clone(&base.witness),
             transitions: Arc::clone(transitions),
             sessions: Sessions::new(base),
             results: Results::new(base, transitions),
@@ -93,7 +96,8 @@ impl Runs {
                     LEADER => queue.next_led(Instant::now(), &limits),
                     // The leader does not know whether the others have each other.
                     _ => queue.next_called(Instant::now(), |waiting| {
-                        !waiting.in_shards || there(&limits, waiting.parties).is_some()
+                        let is_there = !waiting.in_shards || there(&limits, waiting.parties).is_some();
+                        is_there && self.witness.put_back_among(waiting.parties).is_none()
                     }),
                 }
             });
@@ -104,10 +108,11 @@ impl Runs {
         }
     }
 
-    /// What a party may run, of a peer by its own word; nothing if it is not there.
+    /// What a party may run, of a peer by its own word; nothing if it is not there, or was put back to an earlier state.
     fn limits_of(&self, party: u8) -> Option<Limits> {
         let Some(peer) = self.peers.get(party) else {
-            return Some(self.settings.limits());
+            let is_held_up = self.witness.put_back(party).is_some();
+            return (!is_held_up).then(|| self.settings.limits());
         };
         let known = peer.known();
         let hello = known.hello.as_ref().filter(|_| known.is_with_us());

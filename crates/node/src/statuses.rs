@@ -17,6 +17,7 @@ use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::Stock;
 use crate::transitions::Transitions;
+use crate::witness::Witness;
 
 /// What tells peers where jobs stand, and hears where they do. It has no lock of its own.
 pub(crate) struct Statuses {
@@ -30,6 +31,7 @@ pub(crate) struct Statuses {
     room: Arc<Room>,
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
+    witness: Arc<Witness>,
 }
 
 impl Statuses {
@@ -45,6 +47,7 @@ impl Statuses {
             room: Arc::clone(&base.room),
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
+            witness: Arc::clone(&base.witness),
         }
     }
 
@@ -61,7 +64,7 @@ impl Statuses {
             memory: self.settings.memory,
             names: self.settings.names.clone(),
         };
-        let is_told = self.peers.is_told(peer, &hello);
+        let is_told = self.peers.is_told(peer, &hello) && self.witness.greet(peer);
         {
             let mut known = known.known();
             known.greeting = match (known.greeting, is_told) {
@@ -69,14 +72,12 @@ impl Statuses {
                 _ => Greeting::Due,
             };
         }
-        if is_told {
-            self.room.tell(peer);
-            self.tell_statuses(peer);
-        }
+        self.witness.look_at(peer);
     }
 
-    /// Tells a peer where all unfinished jobs stand that it takes part in, which begin, and what stock is here.
+    /// Tells a peer whether nothing can be recorded here, what stock is here, where all unfinished jobs stand that it takes part in, and which begin.
     pub(crate) fn tell_statuses(&self, peer: u8) {
+        self.room.tell(peer);
         self.stock.tell_levels(peer);
         for jobs in self.open.statuses_for(peer).chunks(STATUSES) {
             self.peers.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });

@@ -15,6 +15,7 @@ use crate::monitor::Monitor;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
 use crate::running_job::RunningJob;
+use crate::witness::Witness;
 
 /// A session's bound is the sum of what may go wrong in it, each of which has at most the probability 2^-security: of fewer than 2^3 such events.
 const SUMMED: u16 = 3;
@@ -53,6 +54,7 @@ pub(crate) struct AgainstPeers {
     pub(crate) policy: Arc<PolicyInForce>,
     pub(crate) peers: Arc<Peers>,
     pub(crate) monitor: Arc<Monitor>,
+    pub(crate) witness: Arc<Witness>,
 }
 
 impl AgainstPeers {
@@ -91,10 +93,14 @@ impl AgainstPeers {
         }
     }
 
-    /// Why nothing is made in stock with the others among so many parties: a check has failed in a session with one of them, and nobody has settled it.
+    /// Why nothing is made in stock with the others among so many parties: a check has failed in a session with one of them, and nobody has settled it, or
+    /// a folder was put back to an earlier state.
     pub(crate) fn caught_among(&self, parties: u8) -> Option<String> {
         if !lock(&self.lost).is_empty() {
             return Some("what is on record against peers could not be written".into());
+        }
+        if let Some(known) = self.witness.put_back_among(parties) {
+            return Some(known.to_string());
         }
         match self.jobs.unsettled_among(parties) {
             Ok(all) => all

@@ -33,13 +33,8 @@ impl Command for Audit {
         };
         let head = audit::verify(&file, None).map_err(|fault| Error::Data {
             file: file.clone(),
-            line: match fault {
-                audit::Fault::Changed { line, .. } => usize::try_from(line).ok(),
-                _ => None,
-            },
-            what: format!(
-                "{fault}\n  what to do: keep the file as it is, and find out who could write to it"
-            ),
+            line: fault.line().and_then(|line| usize::try_from(line).ok()),
+            what: format!("{fault}\n  what to do: {}", fault.advice()),
         })?;
         form.print(&head, || {
             format!(

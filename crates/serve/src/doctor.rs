@@ -123,7 +123,10 @@ impl Command for Doctor {
             token_file: self.token_file.clone(),
         };
         match reach.open_without_token() {
-            Ok(called) if called.get_text("/healthz").is_ok() => up::look(&called, &mut findings),
+            Ok(called) if called.get_text("/healthz").is_ok() => {
+                disk::key(service, &mut findings);
+                up::look(&called, &mut findings);
+            }
             _ => {
                 network::ports(&config, service, &mut findings);
                 network::peers(&config, &mut findings);

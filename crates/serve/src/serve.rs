@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use cenote::remote::load_identity;
 use cenote::{Error, PartyConfig, Result, avoid_huge_pages, resolve};
-use cenote_node::Node;
 use cenote_node::founding::{Founding, party_file};
 use cenote_node::local::{self, Places};
 use cenote_node::meeting::{self, Invitation, Inviter, Met};
-use cenote_service::Live;
+use cenote_node::{Node, Settings};
+use cenote_service::{Live, SealedValues};
 use cenote_web::{House, Options, Running};
 use clap::Args;
 
@@ -33,6 +33,9 @@ pub(crate) struct Serve {
     /// With --local: keep the parties in this folder [default: a folder that is deleted at the end]
     #[arg(long, requires = "local")]
     folder: Option<PathBuf>,
+    /// Do not serve: delete the results and this party's shares of kept values that are sealed under a lost results.key, and make a new key
+    #[arg(long, conflicts_with = "local")]
+    give_up_sealed: bool,
     /// Write the log as one JSON object a line
     #[arg(long)]
     json_log: bool,
@@ -104,6 +107,7 @@ impl Command for Serve {
     fn run(&self, _: u8) -> Result<()> {
         let watch = || words().map_err(|source| Error::local("watching for signals", source));
         match self.local {
+            None if self.give_up_sealed => give_up_sealed(&self.config),
             None => {
                 let config = PartyConfig::load(&self.config)?;
                 share_pages(1 + config.peers.len());
@@ -129,6 +133,16 @@ impl Command for Serve {
             (false, Some(_)) => Log::Warnings,
         }
     }
+}
+
+fn give_up_sealed(config: &Path) -> Result<()> {
+    let config = PartyConfig::load(config)?;
+    let settings = Settings::of(&config, load_identity(&config.identity)?).map_err(refused)?;
+    let SealedValues { results, kept } = Node::give_up_sealed(&settings).map_err(refused)?;
+    print(&format!(
+        "deleted {results} results and {kept} shares of kept values, and made a new key\nThe service can be started again. Other parties still list the kept values, \
+         which no job can take any more: tell their operators.\n"
+    ))
 }
 
 /// A party's service with its page.

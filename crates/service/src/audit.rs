@@ -12,13 +12,14 @@
 //! the file is flushed to the disk, and the database forgets the lines that are there for good (the *settled* ones). When a log is
 //! opened, therefore:
 //!
-//! - The settled part must be there: a file that is shorter, or whose last settled line is not the recorded one, is refused
-//!   ([`Fault::Short`], [`Fault::Changed`]).
+//! - The settled part must be there as it was written: of a file in which a line was changed, is missing, stands elsewhere or was cut off, the first such
+//!   line is named, and the log is refused ([`Fault`]).
 //! - After it, each byte must be what the database has for that place, or zero, or missing: a block that had not reached the disk.
 //!   Such bytes are put in place from the database. Any other byte ([`Fault::Changed`]), and any byte after the
 //!   last line that the database knows ([`Fault::Long`]), was written by something else, and the log is refused as it is.
 //!
-//! Opening looks at the end of the settled part only; [`verify`] reads all of it.
+//! A process that opens a log reads all of it, at some hundred megabytes a second, as [`verify`] does. Where it has to connect to its database again later, it
+//! looks at the end of the settled part only.
 //!
 //! A database that was put back to an earlier state, from a backup say, is behind its file, which is [`Fault::Long`] or
 //! [`Fault::Changed`] too.
@@ -33,7 +34,7 @@ pub use event::{Actor, DataFile, Event};
 pub use fault::Fault;
 pub use line::Head;
 pub(crate) use line::{Chain, Line};
-pub(crate) use log::Log;
+pub(crate) use log::{Log, Read, compare, hash_at};
 pub use verify::verify;
 
 /// The file's name in the service's folder.

@@ -21,8 +21,8 @@ mod value;
 mod worker;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub use address::Address;
 use connection::Meter;
 pub use connection::Work;
 pub(crate) use connection::{Connection, Flush};
-pub use examine::examine;
+pub use examine::{Examined, examine};
 use health::Health;
 use open::Place;
 pub(crate) use open::Transaction;
@@ -68,6 +68,7 @@ struct Inner {
     threads: Vec<JoinHandle<()>>,
     meter: Arc<Meter>,
     health: Arc<Health>,
+    durable: Arc<Mutex<Head>>,
     folder: Folder,
 }
 
@@ -95,6 +96,7 @@ impl Database {
             audit: folder.file(audit::FILE),
             meter: Arc::default(),
             health: Arc::default(),
+            durable: Arc::new(Mutex::new(Head::empty())),
         };
         let mut threads = Vec::new();
         let (writer, units) = sync_channel(WAITING);
@@ -107,6 +109,7 @@ impl Database {
         folder.sync()?;
         let (reader, reads) = sync_channel(WAITING);
         let (meter, health) = (Arc::clone(&place.meter), Arc::clone(&place.health));
+        let durable = Arc::clone(&place.durable);
         threads.push(start("database-reader", move || worker::read(&place, &reads))?);
         Ok(Database {
             inner: Arc::new(Inner {
@@ -115,6 +118,7 @@ impl Database {
                 threads,
                 meter,
                 health,
+                durable,
                 folder,
             }),
         })
@@ -191,6 +195,12 @@ impl Database {
     /// Where the database cannot be read.
     pub fn audit_head(&self) -> Result<Head> {
         self.write(|transaction| Ok(transaction.head().clone()))
+    }
+
+    /// The end of the audit log as far as it is on the disk, and in the file.
+    pub(crate) fn durable_head(&self) -> Head {
+        let durable = &self.inner.durable;
+        durable.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Reads and checks the whole audit log, up to its recorded end.

@@ -77,7 +77,7 @@ pub enum Error {
         reason: String,
     },
     /// The audit log is not what the database says it is.
-    #[error("the audit log: {0}")]
+    #[error("the audit log, {file} in the service's folder: {0}; {advice}", file = crate::audit::FILE, advice = .0.advice())]
     Audit(#[from] Fault),
     /// What the database holds cannot have been written by a service.
     #[error("the database holds {0}, which no service writes: it was changed by something else")]
@@ -178,6 +178,9 @@ pub enum Error {
         /// Its state.
         state: StateName,
     },
+    /// Something else is on record of a party whose folder was put back than the person has seen who acknowledges it.
+    #[error("something else is on record by now than was seen: {0}; nothing was acknowledged")]
+    OtherPutBack(crate::PutBack),
     /// The job has no result to fetch.
     #[error("job {job} has no result to fetch: {reason}")]
     NoResult {
@@ -211,6 +214,21 @@ pub enum Error {
         "what was sealed for job {0} cannot be opened: it was changed, or sealed under another folder's key"
     )]
     Seal(JobId),
+    /// The key under which results and kept values are sealed is not in its place.
+    #[error(
+        "{} {what}: {results} results and {kept} kept values are sealed under it; put it back from a copy; if it is lost for good, `cenote serve --give-up-sealed` deletes them, and makes a new key",
+        path.display()
+    )]
+    ResultKey {
+        /// Where it should be.
+        path: PathBuf,
+        /// What is wrong.
+        what: &'static str,
+        /// Results that only it opens.
+        results: u64,
+        /// Shares of kept values that only it opens.
+        kept: u64,
+    },
     /// The token is not one, has been revoked, or has expired.
     #[error("the token is not valid; ask who runs this service for one")]
     Token,

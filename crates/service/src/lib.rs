@@ -5,6 +5,7 @@
 //! - [`Jobs`]: proposals, decisions, states, sealed results.
 //! - [`Policy`]: rules that approve, decline, or leave a proposal to a person.
 //! - [`audit`]: the log that only grows.
+//! - [`Heads`]: what parties remember of each other's logs.
 //! - [`Tokens`]: who may do what over a service's interfaces.
 //! - [`Live`]: what can be asked of a service that is up, which this crate only describes.
 #![forbid(unsafe_code)]
@@ -13,9 +14,11 @@ pub mod audit;
 mod database;
 mod error;
 mod folder;
+mod heads;
 pub mod job;
 pub mod live;
 pub mod policy;
+mod results_key;
 mod seal;
 #[cfg(test)]
 mod testing;
@@ -23,12 +26,14 @@ pub mod token;
 mod view;
 
 pub use cenote_api::{Timestamp, words};
-pub use database::{Address, Database, Pending, Work, examine};
+pub use database::{Address, Database, Examined, Pending, Work, examine};
 pub use error::{Error, Result};
 pub use folder::{Folder, write_whole};
+pub use heads::{Claim, Heads, PutBack, Told};
 pub use job::{Job, Jobs};
 pub use live::Live;
 pub use policy::Policy;
+pub use results_key::SealedValues;
 pub use seal::{ResultKey, Sealed};
 pub use token::Tokens;
 pub use view::{seen, waits_for};

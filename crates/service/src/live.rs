@@ -12,11 +12,12 @@ use zeroize::Zeroizing;
 
 use crate::audit::Actor;
 use crate::job::{Binding, JobId, Kept, Program, StateName, Unsettled};
-use crate::{Job, Result};
+use crate::{Job, PutBack, Result};
 
 /// A service that is up. All calls may block; none waits for a peer.
 pub trait Live: Send + Sync {
-    /// Which party this is, and what it runs. It takes no jobs while the database cannot be read or written, the disk is full, or a peer is away or says that it can record nothing.
+    /// Which party this is, and what it runs. It takes no jobs while the database cannot be read or written, the disk is full, or its folder
+    /// was put back to an earlier state; or while a peer is away, was put back or says that it can record nothing.
     fn about(&self) -> About;
 
     /// Submits a job here, and tells the other parties of it. The same text under the same idempotency key gives the same job.
@@ -88,6 +89,18 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// Those of [`crate::Jobs::settle`].
     fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool>;
+
+    /// Whether a party's folder was put back to an earlier state, this one's too, and nobody has acknowledged that.
+    ///
+    /// # Errors
+    /// Those of [`crate::Heads::put_back`].
+    fn put_back(&self, party: u8) -> Result<Option<PutBack>>;
+
+    /// A person has seen that a party's folder was put back and that its audit log had so many lines, and goes on all the same. Gives whether that is on record.
+    ///
+    /// # Errors
+    /// Those of [`crate::Heads::acknowledge`].
+    fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool>;
 
     /// Material in stock, by kind.
     fn stock(&self) -> Vec<Stock>;

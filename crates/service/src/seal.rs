@@ -11,7 +11,8 @@ use crate::folder::{Folder, write_whole};
 use crate::job::{Digest, JobId};
 use crate::{Error, Result, random};
 
-pub(crate) const FILE: &str = "results.key";
+/// The file of the key in the service's folder.
+pub(crate) const RESULT_KEY: &str = "results.key";
 const RESULT: &[u8] = b"cenote service result 1";
 const POSTED: &[u8] = b"cenote service posted 1";
 const KEPT: &[u8] = b"cenote service kept 1";
@@ -56,21 +57,31 @@ impl ResultKey {
     /// # Errors
     /// [`Error::File`] where it cannot be read or written, or is not a key.
     pub fn open(folder: &Folder) -> Result<Self> {
-        let path = folder.file(FILE);
+        if let Some(key) = Self::read(folder)? {
+            return Ok(key);
+        }
+        let key = Zeroizing::new(random::<32>()?);
+        write_whole(folder.path(), RESULT_KEY, "results.key.part", key.as_slice())
+            .map_err(|error| Error::file(folder.file(RESULT_KEY), error))?;
+        Ok(ResultKey(key))
+    }
+
+    /// The key in `folder`, if there is one.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be read, or is not a key.
+    pub(crate) fn read(folder: &Folder) -> Result<Option<Self>> {
+        let path = folder.file(RESULT_KEY);
         let fault = |error: std::io::Error| Error::file(&path, error);
         match OpenOptions::new().read(true).open(&path) {
             Ok(file) => {
                 let mut bytes = Zeroizing::new(Vec::with_capacity(33));
                 file.take(33).read_to_end(&mut bytes).map_err(fault)?;
                 let key = <[u8; 32]>::try_from(bytes.as_slice())
-                    .map_err(|_| Error::file(&path, "it is no key of 32 bytes; put back the one that was here, or remove it, and with it all results, and this party's shares of kept values"))?;
-                Ok(ResultKey(Zeroizing::new(key)))
+                    .map_err(|_| Error::file(&path, "it is no key of 32 bytes; put back the one that was here, or give up all results and this party's shares of kept values with `cenote serve --give-up-sealed`"))?;
+                Ok(Some(ResultKey(Zeroizing::new(key))))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let key = Zeroizing::new(random::<32>()?);
-                write_whole(folder.path(), FILE, "results.key.part", key.as_slice()).map_err(fault)?;
-                Ok(ResultKey(key))
-            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(fault(error)),
         }
     }
@@ -202,7 +213,7 @@ mod tests {
 
         let short = Sealed::from_bytes(vec![0; 23]);
         assert!(matches!(key.open_result(job, &short), Err(Error::Seal(_))));
-        std::fs::write(folder.file(FILE), [0; 31]).expect("written");
+        std::fs::write(folder.file(RESULT_KEY), [0; 31]).expect("written");
         assert!(matches!(ResultKey::open(&folder), Err(Error::File { .. })));
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::job::{Digest, Estimate, Input, JobId, Program, Proposal, Security};
-use crate::{Address, Database, Error, Result, Timestamp, database, job, token};
+use crate::{Address, Database, Error, Result, Timestamp, database, heads, job, results_key, token};
 
 /// A service's folder and database, which may be closed and opened again.
 pub(crate) struct World {
@@ -291,6 +291,8 @@ fn postgresql_keeps_the_same_promises() {
         job::tests::rulings::ALL,
         job::tests::unsettled::ALL,
         job::tests::many::ALL,
+        heads::tests::ALL,
+        results_key::tests::ALL,
         token::tests::ALL,
     ];
     for (number, (name, test)) in suites.into_iter().flatten().enumerate() {

@@ -78,6 +78,7 @@ pub fn waits_for(job: &Job, peers: &[Peer]) -> Option<String> {
 fn held_up(peer: &Peer) -> Option<String> {
     match (peer.link, &peer.reason) {
         (LinkState::Up, reason) => reason.clone(),
+        (LinkState::Refused, Some(reason)) => Some(reason.clone()),
         (_, Some(reason)) => Some(format!("it is not connected ({reason})")),
         (_, None) => Some("it is not connected".into()),
     }

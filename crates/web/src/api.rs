@@ -42,6 +42,7 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(fleet::data))
         .routes(routes!(fleet::peers))
         .routes(routes!(fleet::unsettled, fleet::settle))
+        .routes(routes!(fleet::put_back, fleet::acknowledge))
         .routes(routes!(fleet::stock))
         .routes(routes!(fleet::running))
         .routes(routes!(fleet::alarms))

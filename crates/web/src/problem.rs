@@ -139,6 +139,11 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "other-unsettled",
             "find out about that too, and say then that you have seen it",
         ),
+        Error::OtherPutBack(_) => (
+            StatusCode::CONFLICT,
+            "other-put-back",
+            "find out about that too, and say then that you have seen it",
+        ),
         Error::OtherBody { .. } => (
             StatusCode::CONFLICT,
             "key-used",

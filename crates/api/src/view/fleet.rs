@@ -98,6 +98,18 @@ pub struct Unsettled {
     pub grave: bool,
 }
 
+/// A party whose folder was put back to an earlier state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct PutBack {
+    /// The party's number, which may be that of the party that was asked.
+    pub party: u8,
+    /// Lines that its audit log had, at the least.
+    pub lines: u64,
+    /// The parties that remember it.
+    pub told_by: Vec<u8>,
+}
+
 /// Material of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -154,7 +166,7 @@ pub struct RunningShards {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Alarm {
-    /// Its kind: cheating, peer-lost, stock-low, disk, clock, unsettled, warning.
+    /// Its kind: cheating, peer-lost, stock-low, disk, clock, unsettled, put-back, warning.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: AlarmKind,
     /// What it is about.
@@ -182,6 +194,8 @@ pub enum AlarmKind {
     Clock,
     /// Sessions with a peer have begun and not ended in agreement, so often or so gravely that no rule approves a job with it.
     Unsettled,
+    /// A party's folder was put back to an earlier state.
+    PutBack,
     /// A session told of something besides its outputs.
     Warning,
 }

@@ -42,9 +42,12 @@ fn the_doctor_looks_at_a_service_that_is_up() {
     }
     private(&place.folder.path().join("identity.pem"), 0o644);
     private(&place.folder.path().join("data"), 0o755);
+    let key = place.world.database.folder().path().join("results.key");
+    std::fs::remove_file(key).expect("removed");
     let ill = place.run(&["doctor"]);
-    ill.failed(1, &["there are 5 faults"]);
+    ill.failed(1, &["there are 6 faults"]);
     for part in [
+        "results.key is missing",
         "chmod 600 it",
         "it takes no jobs: West Bank is not there",
         "the clock of South Bank is 7.0 s behind",
@@ -65,7 +68,7 @@ fn the_doctor_looks_at_a_service_that_is_up() {
             .iter()
             .filter(|finding| finding["grade"] == "fault")
             .count(),
-        5
+        6
     );
     // Each finding that is not well says what to do.
     assert!(
@@ -95,7 +98,7 @@ fn the_doctor_finds_what_keeps_a_service_that_is_down_from_starting() {
     place.world.served = None;
     let service = place.world.database.folder().path().to_owned();
     let text = std::fs::read_to_string(&place.config).expect("readable");
-    let cases: [(&str, &str, Harm); 5] = [
+    let cases: [(&str, &str, Harm); 6] = [
         ("service.db", "is damaged", |path| {
             let length = std::fs::metadata(path).expect("there").len() as usize;
             std::fs::write(path, vec![0x5a; length]).expect("written");
@@ -107,8 +110,11 @@ fn the_doctor_finds_what_keeps_a_service_that_is_down_from_starting() {
             let file = std::fs::OpenOptions::new().write(true).open(path).expect("there");
             file.set_len(10).expect("cut");
         }),
-        ("results.key", "the key is missing", |path| {
+        ("results.key", "is missing", |path| {
             std::fs::remove_file(path).expect("removed");
+        }),
+        ("results.key", "is not the key that was here", |path| {
+            std::fs::write(path, [7; 32]).expect("written");
         }),
         ("results.key", "it is no key", |path| {
             std::fs::write(path, "short").expect("written");
@@ -178,10 +184,12 @@ fn the_doctor_looks_at_a_service_that_is_down() {
     std::fs::write(left.join("audit.jsonl"), log.replace("begun", "began")).expect("written");
     let policy = write(folder.path(), "policy.toml", "what = 1\n");
     std::fs::write(&config, format!("{text}policy = '{}'\n", policy.display())).expect("written");
+    std::fs::remove_file(left.join("results.key")).expect("removed");
     let ill = doctor(&config);
-    ill.failed(1, &["there are 2 faults"]);
+    ill.failed(1, &["there are 3 faults"]);
     for part in [
-        "audit.jsonl: line 1 is not as it was written",
+        "audit.jsonl: line 1 was changed",
+        "results.key is missing",
         "policy    ",
         "find out who could write to it",
     ] {

@@ -226,4 +226,46 @@ fn two_parties_meet_and_run_a_job_in_six_commands() {
         "it learnt nothing"
     );
     services.into_iter().for_each(|service| drop(ended(service)));
+    a_lost_key_is_told_and_given_up(&homes[1]);
+}
+
+/// At a party whose service has ended, and which has the result of a job.
+fn a_lost_key_is_told_and_given_up(home: &Path) {
+    let (config, key) = (home.join("party.toml"), home.join("service/results.key"));
+    let serve = |more: &[&str]| run(cenote().arg("serve").args(more).arg("--config").arg(&config));
+    serve(&["--give-up-sealed"]).failed(2, &["results.key", "nothing was given up"]);
+    std::fs::remove_file(&key).unwrap();
+    serve(&[]).failed(
+        2,
+        &[
+            "results.key is missing: 1 results",
+            "cenote serve --give-up-sealed",
+        ],
+    );
+    let doctor = run(cenote().arg("doctor").arg("--config").arg(&config));
+    assert!(
+        doctor.stdout.contains("results.key is missing"),
+        "{}",
+        doctor.stdout
+    );
+    let given_up = serve(&["--give-up-sealed"]);
+    assert_eq!(given_up.code, Some(0), "{}", given_up.stderr);
+    assert!(
+        given_up.stdout.contains("deleted 1 results"),
+        "{}",
+        given_up.stdout
+    );
+    assert!(key.exists());
+    // A byte of its log is not as it was written.
+    let log = home.join("service/audit.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, text.replacen("\"policy\"", "\"policx\"", 1)).unwrap();
+    serve(&[]).failed(
+        2,
+        &[
+            "audit.jsonl",
+            "line 3 was changed",
+            "find out who could write to it",
+        ],
+    );
 }

@@ -387,9 +387,15 @@ fn an_audit_log_that_was_changed_is_told_from_one_that_was_not() {
         "copy.jsonl",
         &text.replace("\"proposer\":1", "\"proposer\":2"),
     );
-    verify(&copy).failed(5, &["copy.jsonl, line ", "its hash is that of another line"]);
+    verify(&copy).failed(
+        5,
+        &[
+            "copy.jsonl, line ",
+            "was changed: its text and its hash do not belong together",
+        ],
+    );
     let cut = write(place.folder.path(), "cut.jsonl", &text[..text.len() - 5]);
-    verify(&cut).failed(5, &["it has no end"]);
+    verify(&cut).failed(5, &["is cut off: the file ends in the middle of it"]);
     verify(Path::new("/nowhere")).failed(5, &["/nowhere"]);
 }
 

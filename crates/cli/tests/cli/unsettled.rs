@@ -1,4 +1,4 @@
-//! `cenote peer settle`, over the interface of a service that the test makes up.
+//! `cenote peer`, over the interface of a service that the test makes up.
 
 use cenote_service::Timestamp;
 use cenote_service::audit::Event;
@@ -39,4 +39,23 @@ fn a_person_settles_by_a_command_what_it_has_seen() {
     let settled = settle(&[]);
     assert!(well(&settled).contains("1 times"), "{}", settled.stdout);
     assert_eq!(jobs.unsettled().expect("read"), []);
+}
+
+#[test]
+fn a_person_acknowledges_by_a_command_that_a_party_was_put_back() {
+    let place = Place::new();
+    let heads = &place.world.fake.heads;
+    let acknowledge = |seen: &[&str]| place.run(&[&["peer", "acknowledge", "0"], seen].concat());
+    acknowledge(&[]).failed(2, &["put back to an earlier state"]);
+    let told = heads.tell(1);
+    heads.note_put_back(0, 1, told, Timestamp::now()).expect("noted");
+    let lines = told.number.to_string();
+    acknowledge(&["--lines", "999"]).failed(2, &[&format!("had {lines} lines"), "nothing was acknowledged"]);
+    let done = acknowledge(&["--lines", &lines]);
+    assert!(well(&done).contains("jobs begin again"), "{}", done.stdout);
+    assert_eq!(heads.put_back().expect("read"), []);
+    // Without the number it acknowledges what is there.
+    heads.note_put_back(0, 1, told, Timestamp::now()).expect("noted");
+    let done = acknowledge(&[]);
+    assert!(well(&done).contains(&format!("{lines} lines")), "{}", done.stdout);
 }

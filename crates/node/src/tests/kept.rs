@@ -5,6 +5,7 @@ use cenote_service::live::{AlarmKind, Live, Submission};
 use cenote_service::{Error, Folder, ResultKey, Sealed, Timestamp};
 
 use super::world::{ALL, NONE, World, person, until, with_data};
+use crate::Node;
 use crate::message::Message;
 
 /// A job of `add8` with these inputs and this output.
@@ -90,6 +91,46 @@ fn a_value_is_kept_and_taken_again_and_again() {
         assert_eq!(world.learnt(0, id), ["0x40"]);
         world.verify();
     }
+}
+
+#[test]
+fn a_service_whose_key_is_lost_does_not_start_until_what_it_sealed_is_given_up() {
+    let mut world = World::new(3, ALL);
+    run(&world, 1, &(GIVEN.to_owned() + KEEP), "keep");
+    let opened = run(&world, 0, &(TAKEN.to_owned() + OPEN), "open");
+    world.stop(0);
+    let path = world.path(0).join("service/results.key");
+    let key = std::fs::read(&path).expect("a key");
+    std::fs::remove_file(&path).expect("removed");
+    let settings = world.settings(0);
+    let refused = Node::start(settings.clone(), |_| panic!("it joins nobody"));
+    let text = refused.map(drop).expect_err("refused").to_string();
+    let needed = [
+        "results.key is missing",
+        "1 results and 1 kept values",
+        "--give-up-sealed",
+    ];
+    assert!(needed.iter().all(|part| text.contains(part)), "{text}");
+    assert!(!path.exists());
+
+    std::fs::write(&path, key).expect("put back");
+    world.start(0);
+    world.wait_ready();
+    assert_eq!(world.learnt(0, opened), ["0x40"]);
+    assert_eq!(kept(&world, 0).len(), 1);
+    world.stop(0);
+    Node::give_up_sealed(&settings).expect_err("the key is there");
+    std::fs::remove_file(&path).expect("removed");
+    Node::give_up_sealed(&settings).expect("given up");
+    world.start(0);
+    world.wait_ready();
+    assert_eq!(kept(&world, 0), []);
+    assert!(matches!(
+        world.node(0).fetch(opened, "key", person()),
+        Err(Error::NoResult { .. })
+    ));
+    run(&world, 1, &(GIVEN.to_owned() + KEEP), "keep again");
+    world.verify();
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod kept;
 mod life;
 mod names;
 mod policy;
+mod put_back;
 mod queries;
 mod shards;
 mod trunks;

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use crate::compiled::tests::bundle;
 use crate::core::Core;
 use crate::dispatch::WORKERS;
+use crate::locks::lock;
 use crate::wires::memory::Hub;
 use crate::{Node, Settings, StockSettings};
 
@@ -135,9 +136,15 @@ impl World {
             self.path(party).join("service"),
             tempfile::tempdir().expect("a folder"),
         );
+        let core = Arc::clone(&self.node(party).core);
+        // Nobody hears of what is not in the copy.
+        let turn = lock(&core.base.witness.turn);
         copy_files(&folder, copy.path());
         let (shards, kept) = (folder.join("shards"), copy.path().join("shards"));
         copy_all(&shards, &kept);
+        self.hub.kill(party);
+        drop(turn);
+        drop(core);
         self.kill(party);
         for entry in std::fs::read_dir(&folder).expect("there").flatten() {
             let _ = std::fs::remove_file(entry.path());

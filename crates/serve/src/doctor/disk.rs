@@ -6,7 +6,7 @@ use std::path::Path;
 use cenote::remote::load_identity;
 use cenote::text::megabytes;
 use cenote::{PartyConfig, ServiceConfig};
-use cenote_service::{Address, Error, Policy, audit};
+use cenote_service::{Address, Error, Examined, Policy, audit};
 
 use super::Findings;
 
@@ -125,42 +125,62 @@ pub(super) fn space(config: &PartyConfig, service: &ServiceConfig, findings: &mu
     }
 }
 
-/// Opens and compares database, audit log and key, as the service does when it starts.
+/// Compares database, audit log and key, as the service does when it starts.
 pub(super) fn record(service: &ServiceConfig, findings: &mut Findings) {
     if !service.folder.is_dir() {
         return;
     }
+    let mend =
+        "mend that before you start the service; docs/operating.md says under Backup what may be put back";
     let address = match &service.database {
         None => Ok(Address::Embedded),
         Some(address) => Address::parse(&address.0),
     };
     match address.and_then(|address| cenote_service::examine(&service.folder, &address)) {
-        Ok(None) => findings.well("record", "there is none yet: the service begins one when it starts"),
-        Ok(Some(head)) => {
-            findings.well(
-                "audit",
-                format!(
-                    "{} lines, each follows the one before, as the database has them; the last hash is {}",
-                    head.number, head.hash
-                ),
-            );
-            findings.well("record", "database, audit log and key go with each other");
-        }
-        Err(Error::Audit(fault)) => findings.fault(
-            "audit",
-            format!("{}: {fault}", service.folder.join(audit::FILE).display()),
-            "the service does not start: keep the file as it is, and find out who could write to it",
+        Ok(None) => findings.well(
+            "record",
+            "there is none yet: the service begins one when it starts",
         ),
+        Ok(Some(Examined { log, key })) => {
+            if log.is_ok() && key.is_ok() {
+                findings.well("record", "database, audit log and key go with each other");
+            }
+            match log {
+                Ok(head) => findings.well(
+                    "audit",
+                    format!(
+                        "{} lines, each follows the one before, as the database has them; the last hash is {}",
+                        head.number, head.hash
+                    ),
+                ),
+                Err(fault) => {
+                    let file = service.folder.join(audit::FILE);
+                    findings.fault("audit", format!("{}: {fault}", file.display()), fault.advice());
+                }
+            }
+            if let Err(error) = key {
+                findings.fault("key", error.to_string(), mend);
+            }
+        }
         Err(error @ Error::InUse { .. }) => findings.fault(
             "record",
             error.to_string(),
             "a service that does not answer has the folder: see its log, and stop it",
         ),
-        Err(error) => findings.fault(
-            "record",
-            error.to_string(),
-            "mend that before you start the service; docs/operating.md says under Backup what may be put back",
-        ),
+        Err(error) => findings.fault("record", error.to_string(), mend),
+    }
+}
+
+/// Looks at whether a service that is up will find its key when it starts next.
+pub(super) fn key(service: &ServiceConfig, findings: &mut Findings) {
+    let key = service.folder.join("results.key");
+    if service.folder.join(audit::FILE).exists() && !key.exists() {
+        findings.fault(
+            "key",
+            format!("{} is missing", key.display()),
+            "put it back from a copy: it opens results and kept values, and the service does not start again without it; if it is lost for good, stop the service: \
+             `cenote serve --give-up-sealed` deletes these and makes a new one",
+        );
     }
 }
 

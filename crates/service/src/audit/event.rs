@@ -204,6 +204,31 @@ pub enum Event {
         /// By whom.
         by: Actor,
     },
+    /// A party's audit log lacks a line that it had told another party: its folder was put back to an earlier state.
+    PutBack {
+        /// The party, which may be this one.
+        party: u8,
+        /// The party that remembers the line.
+        told_by: u8,
+        /// The line.
+        lines: u64,
+    },
+    /// A peer claims to remember a line of this party's audit log that this party never told it.
+    ClaimRefused {
+        /// The peer.
+        peer: u8,
+        /// The line.
+        lines: u64,
+    },
+    /// A person goes on although a party's folder was put back.
+    PutBackAcknowledged {
+        /// The party, which may be this one.
+        party: u8,
+        /// Lines that its audit log had, at the least.
+        lines: u64,
+        /// By whom.
+        by: Actor,
+    },
     /// Somebody may use the interface by a new token.
     TokenMade {
         /// Its public name.

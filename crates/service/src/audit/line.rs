@@ -107,20 +107,41 @@ pub(super) fn follow(previous: &Head, line: &[u8]) -> std::result::Result<Head, 
         .ok_or(changed("it is too short to be a line of the log"))?;
     let hash = hash(body);
     if end != format!("{HASH_KEY}{hash}\"}}\n").as_bytes() {
-        return Err(changed("its hash is that of another line"));
+        return Err(changed("its text and its hash do not belong together"));
     }
     // What is hashed was written by a service; that it stands in this place is told by its number and the hash before.
-    if !body.starts_with(format!("{{\"number\":{number},\"at\":\"").as_bytes()) {
-        return Err(changed("it has another line's number"));
+    match number_of(body) {
+        Some(found) if found == number => {}
+        Some(found) => return Err(Fault::OutOfOrder { line: number, found }),
+        None => return Err(changed("it has no number")),
     }
     if !body.ends_with(format!(",\"previous\":\"{}\"", previous.hash).as_bytes()) {
-        return Err(changed("it does not follow the line before"));
+        return Err(changed(
+            "it does not follow the line before, so one of them was written anew",
+        ));
     }
     Ok(Head {
         number,
         hash,
         length: previous.length + line.len() as u64,
     })
+}
+
+/// The number that a whole line gives for itself; nothing if its text was changed.
+pub(super) fn number(line: &[u8]) -> Option<u64> {
+    own_hash(line)?;
+    number_of(line)
+}
+
+fn number_of(body: &[u8]) -> Option<u64> {
+    let rest = body.strip_prefix(b"{\"number\":")?;
+    let (digits, rest) = rest.split_at(rest.iter().position(|byte| *byte == b',')?);
+    let is_plain = digits.iter().all(u8::is_ascii_digit) && rest.starts_with(b",\"at\":\"");
+    std::str::from_utf8(digits)
+        .ok()
+        .filter(|_| is_plain)?
+        .parse()
+        .ok()
 }
 
 /// The hash that `line` gives for itself, if it is the one of its text.

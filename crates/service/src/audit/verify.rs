@@ -16,33 +16,17 @@ use super::{Fault, Head};
 pub fn verify(path: &Path, head: Option<&Head>) -> Result<Head, Fault> {
     let unreadable = |error: std::io::Error| Fault::File(format!("{}: {error}", path.display()));
     let file = File::open(path).map_err(unreadable)?;
-    let mut reader = BufReader::with_capacity(1 << 20, file.take(head.map_or(u64::MAX, |head| head.length)));
-    let mut found = Head::empty();
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let read = (&mut reader)
-            .take(MAX_LINE as u64)
-            .read_until(b'\n', &mut line)
-            .map_err(unreadable)?;
-        if read == 0 {
-            break;
-        }
-        if line.last() != Some(&b'\n') && read < MAX_LINE {
-            // Cut off, or changed so that it does not end where it should.
-            return Err(match head {
-                Some(head) if found.length + (read as u64) < head.length => Fault::Short {
-                    lines: found.number,
-                    recorded: head.number,
-                },
-                _ => Fault::Changed {
-                    line: found.number + 1,
-                    what: "it has no end",
-                },
-            });
-        }
-        found = line::follow(&found, &line)?;
-    }
+    let length = file.metadata().map_err(unreadable)?.len();
+    let limit = head.map_or(u64::MAX, |head| head.length);
+    let mut reader = BufReader::with_capacity(1 << 20, file.take(limit));
+    let found = follow_to_end(&mut reader, &Head::empty()).map_err(|fault| match (fault, head) {
+        (Fault::Torn { line }, Some(head)) if length < head.length => Fault::Short {
+            lines: line - 1,
+            recorded: head.number,
+        },
+        (Fault::File(error), _) => Fault::File(format!("{}: {error}", path.display())),
+        (fault, _) => fault,
+    })?;
     match head {
         Some(head) if found.length < head.length => Err(Fault::Short {
             lines: found.number,
@@ -54,4 +38,42 @@ pub fn verify(path: &Path, head: Option<&Head>) -> Result<Head, Fault> {
         }),
         _ => Ok(found),
     }
+}
+
+/// Checks that all lines of `reader` go on from this head.
+pub(super) fn follow_to_end(reader: &mut impl BufRead, from: &Head) -> Result<Head, Fault> {
+    let mut found = from.clone();
+    let mut line = Vec::new();
+    while next_line(reader, &mut line)? {
+        if line.last() != Some(&b'\n') && line.len() < MAX_LINE {
+            let line = found.number + 1;
+            return Err(Fault::Torn { line });
+        }
+        found = match line::follow(&found, &line) {
+            Err(Fault::OutOfOrder { line, found }) if found > line => {
+                return Err(where_is(reader, line, found)?);
+            }
+            followed => followed?,
+        };
+    }
+    Ok(found)
+}
+
+/// Instead of a line a later one was found: whether the line comes after it, or is missing.
+fn where_is(reader: &mut impl BufRead, line: u64, found: u64) -> Result<Fault, Fault> {
+    let mut other = Vec::new();
+    while next_line(reader, &mut other)? {
+        if line::number(&other) == Some(line) {
+            return Ok(Fault::OutOfOrder { line, found });
+        }
+    }
+    Ok(Fault::Missing { line, next: found })
+}
+
+/// Reads a line with its line feed, of bounded length. Gives whether there was one.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> Result<bool, Fault> {
+    line.clear();
+    let read = reader.take(MAX_LINE as u64).read_until(b'\n', line);
+    read.map(|read| read > 0)
+        .map_err(|error| Fault::File(error.to_string()))
 }

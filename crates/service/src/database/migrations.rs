@@ -5,12 +5,14 @@ use super::value::Value;
 use crate::{Error, Result};
 
 /// Each brings the database from the version before, which is its place, from 0, to the next.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
     include_str!("../../migrations/0004.sql"),
     include_str!("../../migrations/0005.sql"),
+    include_str!("../../migrations/0006.sql"),
+    include_str!("../../migrations/0007.sql"),
 ];
 
 /// The version of this program.
@@ -127,10 +129,10 @@ mod tests {
         let mut connection = connection(folder.path());
         apply(&mut connection).expect("made");
         connection
-            .batch("UPDATE cenote_service SET version = 7")
+            .batch("UPDATE cenote_service SET version = 9")
             .expect("runs");
         let error = apply(&mut connection).expect_err("newer");
-        assert!(matches!(error, Error::Newer { found: 7, known: 5 }), "{error}");
+        assert!(matches!(error, Error::Newer { found: 9, known: 7 }), "{error}");
         assert!(
             error.to_string().contains("start the Cenote that upgraded it"),
             "{error}"

@@ -1,7 +1,7 @@
 //! The database as the writing thread holds it, with the audit log that follows it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::address::Address;
@@ -10,7 +10,7 @@ use super::health::Health;
 use super::migrations;
 use super::value::{Row, Value};
 use super::worker::Unit;
-use crate::audit::{Chain, Event, Head, Line, Log};
+use crate::audit::{Chain, Event, Head, Line, Log, Read};
 use crate::{Error, Result, Timestamp, random};
 
 /// Where a database and its log are.
@@ -21,6 +21,8 @@ pub(super) struct Place {
     pub(super) audit: PathBuf,
     pub(super) meter: Arc<Meter>,
     pub(super) health: Arc<Health>,
+    /// The end of the log as far as it is on the disk, whatever happens to the machine.
+    pub(super) durable: Arc<Mutex<Head>>,
 }
 
 /// Lines of the audit log that the database keeps before the file is flushed, at least.
@@ -39,6 +41,7 @@ impl Place {
 pub(super) struct Open {
     connection: Connection,
     log: Log,
+    durable: Arc<Mutex<Head>>,
     chain: Chain,
     /// Lines that the database has because they may not be on the disk in the file.
     pending: usize,
@@ -95,7 +98,7 @@ impl Transaction<'_> {
 
 impl Open {
     /// Connects, brings the database to this version, and makes the file of the log complete.
-    pub(super) fn new(place: &Place) -> Result<Self> {
+    pub(super) fn new(place: &Place, read: Read) -> Result<Self> {
         let mut connection = place.connect(Access::Write)?;
         connection.claim()?;
         migrations::apply(&mut connection)?;
@@ -107,10 +110,11 @@ impl Open {
         touch(&mut connection)?;
         commit(&mut connection)?;
         let (end, settled, pending) = heads(&mut connection)?.ok_or_else(|| wrong("no audit log"))?;
-        let log = Log::open(&place.audit, &settled, &pending)?;
+        let log = Log::open(&place.audit, &settled, &pending, read)?;
         let mut open = Open {
             connection,
             log,
+            durable: Arc::clone(&place.durable),
             chain: Chain { head: end },
             pending: pending.len(),
             unwritten: Vec::new(),
@@ -119,6 +123,7 @@ impl Open {
         if open.pending > 0 {
             open.settle()?;
         }
+        open.note_durable();
         Ok(open)
     }
 
@@ -193,8 +198,14 @@ impl Open {
         if self.unflushed.is_none() {
             self.log.append(&self.unwritten)?;
             self.unwritten.clear();
+            self.note_durable();
         }
         Ok(())
+    }
+
+    fn note_durable(&self) {
+        let mut durable = self.durable.lock().unwrap_or_else(PoisonError::into_inner);
+        durable.clone_from(&self.chain.head);
     }
 
     fn settle(&mut self) -> Result<()> {

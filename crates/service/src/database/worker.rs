@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::connection::{Access, Connection, Flush};
 use super::open::{Open, Place, Transaction};
-use crate::{Error, Result};
+use crate::{Error, Result, audit};
 
 /// Calls that are committed together.
 const GROUP: usize = 64;
@@ -122,7 +122,7 @@ where
 
 /// Opens the database, says how that went, and writes until nobody is left who could ask for it.
 pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Receiver<Box<dyn Unit>>) {
-    let mut open = match Open::new(place) {
+    let mut open = match Open::new(place, audit::Read::Whole) {
         Ok(open) => Some(open),
         Err(error) => {
             let _ = opened.send(Err(error));
@@ -174,7 +174,7 @@ pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Rece
 fn serve(place: &Place, open: &mut Option<Open>, flush: Flush, group: &mut [Box<dyn Unit>]) -> Result<()> {
     let mut current = match open.take() {
         Some(current) if !current.is_lost() => current,
-        _ => Open::new(place)?,
+        _ => Open::new(place, audit::Read::End)?,
     };
     current.group(group, flush)?;
     // What was committed is in the database; where the file could not be written, opening it again completes it.

@@ -86,7 +86,7 @@ pub(super) async fn verify(State(site): Shared, _: Admin) -> Answer<Json<AuditVe
             axum::http::StatusCode::CONFLICT,
             "audit-changed",
             format!("the audit log: {fault}"),
-            "keep the file as it is, and find out who can write to the service's folder",
+            fault.advice(),
         )),
         Err(error) => Err(error.into()),
     }

@@ -5,7 +5,7 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use cenote_api::Problem;
-use cenote_api::view::{About, Alarm, Data, Peer, Running, Stock, Unsettled};
+use cenote_api::view::{About, Alarm, Data, Peer, PutBack, Running, Stock, Unsettled};
 use cenote_service::job;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -85,6 +85,60 @@ pub(super) async fn settle(
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(nothing_unsettled()),
     }
+}
+
+/// Whether a party's folder was put back to an earlier state, this one's too, and nobody has acknowledged that.
+#[utoipa::path(get, path = "/api/v1/parties/{party}/put-back", tag = "service", security(("bearer" = [])),
+    params(("party" = u8, Path, description = "The party's number")),
+    responses((status = 200, body = PutBack), (status = "4XX", body = Problem)))]
+pub(super) async fn put_back(
+    State(site): Shared,
+    _: Reader,
+    party: Result<Path<u8>, PathRejection>,
+) -> Answer<Json<PutBack>> {
+    let party = number(party)?;
+    let known = site.ask(move |site| site.house.live.put_back(party)).await?;
+    Ok(Json(known.ok_or_else(not_put_back)?.into()))
+}
+
+/// What a person has seen of a party that was put back.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SeenLines {
+    /// Lines that its audit log had.
+    lines: u64,
+}
+
+/// Says that a person has seen that a party's folder was put back to an earlier state, and goes on all the same. Refused if there is something else by now
+/// than that person has seen.
+#[utoipa::path(delete, path = "/api/v1/parties/{party}/put-back", tag = "service", security(("bearer" = [])),
+    params(("party" = u8, Path, description = "The party's number"), SeenLines),
+    responses((status = 204), (status = "4XX", body = Problem)))]
+pub(super) async fn acknowledge(
+    State(site): Shared,
+    Admin(caller): Admin,
+    party: Result<Path<u8>, PathRejection>,
+    query: Result<Query<SeenLines>, QueryRejection>,
+) -> Answer<StatusCode> {
+    let seen = (number(party)?, asked(query)?.lines);
+    let by = caller.principal.actor();
+    match site
+        .ask(move |site| site.house.live.acknowledge(seen, by))
+        .await?
+    {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(not_put_back()),
+    }
+}
+
+fn not_put_back() -> Refusal {
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        "not-put-back",
+        "nothing says that this party's folder was put back to an earlier state",
+        "see /api/v1/alarms for what to see to",
+    )
 }
 
 fn number(party: Result<Path<u8>, PathRejection>) -> Answer<u8> {

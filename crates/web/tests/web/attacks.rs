@@ -31,6 +31,8 @@ fn calls(job: &str) -> Vec<(&'static str, String, Scope)> {
         ("GET", plain("peers"), Scope::Read),
         ("GET", plain("peers/1/unsettled"), Scope::Read),
         ("DELETE", plain("peers/1/unsettled"), Scope::Admin),
+        ("GET", plain("parties/1/put-back"), Scope::Read),
+        ("DELETE", plain("parties/1/put-back"), Scope::Admin),
         ("GET", plain("stock"), Scope::Read),
         ("GET", plain("running"), Scope::Read),
         ("GET", plain("alarms"), Scope::Read),

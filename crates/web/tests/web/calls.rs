@@ -442,7 +442,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 33);
+    assert_eq!(calls, 35);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }

@@ -11,7 +11,9 @@ use cenote_service::job::{
 };
 use cenote_service::live::*;
 use cenote_service::token::{Scope, TokenKind};
-use cenote_service::{Address, Database, Error, Job, Jobs, Live, Result, ResultKey, Timestamp, Tokens};
+use cenote_service::{
+    Address, Database, Error, Heads, Job, Jobs, Live, PutBack, Result, ResultKey, Timestamp, Tokens,
+};
 use cenote_web::{House, Limits, Options, Running as Served};
 use zeroize::Zeroizing;
 
@@ -21,6 +23,7 @@ pub(crate) const RESULT: &str = r#"{"sum":"7"}"#;
 /// Party 0 of three.
 pub(crate) struct Fake {
     pub(crate) jobs: Jobs,
+    pub(crate) heads: Heads,
     key: ResultKey,
     announcer: Announcer,
     pub(crate) shown: Mutex<Shown>,
@@ -75,7 +78,8 @@ impl Fake {
                     ..Settings::new(0)
                 },
             ),
-            key: ResultKey::open(database.folder()).expect("a key"),
+            heads: Heads::open(database.clone(), 0, Zeroizing::new([7; 32])).expect("a record"),
+            key: ResultKey::of(database).expect("a key"),
             announcer: Announcer::default(),
             shown: Mutex::new(Shown {
                 names: vec!["North Bank".into(), "South Bank".into(), "West Bank".into()],
@@ -353,6 +357,15 @@ impl Live for Fake {
 
     fn settle(&self, seen: Unsettled, by: Actor) -> Result<bool> {
         self.jobs.settle(seen, by, Timestamp::now())
+    }
+
+    fn put_back(&self, party: u8) -> Result<Option<PutBack>> {
+        let all = self.heads.put_back()?;
+        Ok(all.into_iter().find(|known| known.party == party))
+    }
+
+    fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool> {
+        self.heads.acknowledge(seen, by, Timestamp::now())
     }
 
     fn stock(&self) -> Vec<Stock> {

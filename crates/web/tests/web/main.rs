@@ -9,5 +9,6 @@ mod events;
 mod fake;
 mod logs;
 mod page;
+mod put_back;
 mod slow;
 mod tls;

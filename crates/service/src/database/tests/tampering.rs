@@ -52,8 +52,16 @@ impl Left {
         (folder, file)
     }
 
+    /// What is found of a log while the service is down, which stays as it is.
+    fn found(folder: &TempDir) -> std::result::Result<Head, Fault> {
+        let found = examine(folder.path(), &Address::Embedded).expect("looked");
+        found.expect("a record").log
+    }
+
     fn mended(&self, log: &[u8]) {
         let (folder, file) = self.with(log);
+        assert_eq!(Self::found(&folder), Ok(self.head.clone()));
+        assert_eq!(fs::read(&file).expect("readable"), log);
         let database = Database::open(folder.path(), &Address::Embedded).expect("mended");
         assert_eq!(database.verify_audit().expect("whole"), self.head);
         assert_eq!(fs::read(file).expect("readable"), self.log);
@@ -64,6 +72,7 @@ impl Left {
 
     fn refused(&self, log: &[u8]) -> Fault {
         let (folder, file) = self.with(log);
+        let found = Self::found(&folder);
         let fault = match Database::open(folder.path(), &Address::Embedded) {
             Err(Error::Audit(fault)) => fault,
             Err(error) => panic!("{error}"),
@@ -74,6 +83,7 @@ impl Left {
             log,
             "a refused log stays as it is"
         );
+        assert_eq!(found, Err(fault.clone()), "the same is found before");
         fault
     }
 
@@ -133,6 +143,7 @@ fn a_changed_log_is_refused() {
 fn a_log_that_was_cut_off_is_refused() {
     let left = Left::new();
     let fault = left.refused(&left.log[..left.settled - 1]);
+    assert!(fault.to_string().contains("was cut off"), "{fault}");
     assert_eq!(
         fault,
         Fault::Short {
@@ -198,9 +209,30 @@ fn verification_names_the_first_bad_line() {
             .collect::<String>()
             .into_bytes()
     };
-    assert_eq!(line_of(look(&joined(&[1, 2, 3, 5, 6, 7, 8, 9, 10]))), 4);
-    assert_eq!(line_of(look(&joined(&[1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10]))), 4);
-    assert_eq!(line_of(look(&joined(&[1, 3, 2, 4, 5, 6, 7, 8, 9, 10]))), 2);
+    assert_eq!(
+        look(&joined(&[1, 2, 3, 5, 6, 7, 8, 9, 10])),
+        Fault::Missing { line: 4, next: 5 }
+    );
+    assert_eq!(
+        look(&joined(&[1, 2, 6, 7, 8, 9, 10])),
+        Fault::Missing { line: 3, next: 6 }
+    );
+    assert_eq!(
+        look(&joined(&[1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10])),
+        Fault::OutOfOrder { line: 4, found: 3 }
+    );
+    assert_eq!(
+        look(&joined(&[1, 3, 2, 4, 5, 6, 7, 8, 9, 10])),
+        Fault::OutOfOrder { line: 2, found: 3 }
+    );
+    // A line was written anew, with its own hash.
+    let anew = lines[4].replace("\"job\":\"04", "\"job\":\"ff");
+    let (body, _) = anew.split_once(",\"hash\"").expect("a hash");
+    let hash = blake3::Hasher::new_derive_key("cenote service audit line 1")
+        .update(body.as_bytes())
+        .finalize();
+    let anew = format!("{body},\"hash\":\"{hash}\"}}\n");
+    assert_eq!(line_of(look(whole.replace(lines[4], &anew).as_bytes())), 6);
     // The end is missing.
     let short = |lines| Fault::Short { lines, recorded: 10 };
     assert_eq!(look(&joined(&[1, 2, 3, 4])), short(4));
@@ -208,7 +240,74 @@ fn verification_names_the_first_bad_line() {
     assert_eq!(look(b""), short(0));
     // Without the database, a copy that ends in the middle of a line.
     fs::write(&file, whole.trim_end()).expect("written");
-    assert_eq!(line_of(verify(&file, None).expect_err("torn")), 10);
+    assert_eq!(verify(&file, None).expect_err("torn"), Fault::Torn { line: 10 });
+}
+
+#[test]
+fn whatever_is_wrong_with_a_line_is_told_when_the_log_is_opened() {
+    let left = Left::new();
+    let text = String::from_utf8(left.log.clone()).expect("text");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let without = |line: usize| [&lines[..line - 1], &lines[line..]].concat().concat();
+    // One bit in the middle, far from the end of what is settled.
+    let mut changed = left.log.clone();
+    changed[lines[0].len() + 60] ^= 1;
+    assert!(matches!(left.refused(&changed), Fault::Changed { line: 2, .. }));
+    // A line was deleted: of those that are settled, and of those that are not.
+    for line in [2, 3, 5, 6] {
+        let next = line as u64 + 1;
+        let missing = Fault::Missing {
+            line: line as u64,
+            next,
+        };
+        assert_eq!(left.refused(without(line).as_bytes()), missing);
+    }
+    let mut swapped = lines.clone();
+    swapped.swap(1, 2);
+    let fault = left.refused(swapped.concat().as_bytes());
+    assert_eq!(fault, Fault::OutOfOrder { line: 2, found: 3 });
+    let error = Error::Audit(fault).to_string();
+    for part in [
+        "audit.jsonl",
+        "line 2 is not in its place",
+        "find out who could write to it",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+}
+
+/// `cargo test --release -p cenote-service -- --ignored --nocapture the_time_to_verify` prints how long a start reads a long log.
+#[test]
+#[ignore = "a measurement"]
+fn the_time_to_verify_a_long_log() {
+    let mut world = World::embedded();
+    const LINES: u64 = 100_000;
+    world
+        .database()
+        .write(|transaction| {
+            (0..LINES).try_for_each(|number| {
+                let event = Event::Failed {
+                    job: JobId([number as u8; 16]),
+                    by: Actor::Peer(1),
+                    kind: crate::job::FailKind::PeerLost,
+                    reason: "the connection to party 1 was lost".into(),
+                };
+                transaction.audit(at(number), &event)
+            })
+        })
+        .expect("written");
+    world.close();
+    let start = std::time::Instant::now();
+    let head = verify(&world.path().join("audit.jsonl"), None).expect("whole");
+    let read = start.elapsed();
+    let database = world.reopen();
+    let opened = start.elapsed() - read;
+    drop(database);
+    eprintln!(
+        "{} lines, {} MB: read in {read:?}, opened in {opened:?}",
+        head.number,
+        head.length >> 20
+    );
 }
 
 #[test]

@@ -1,13 +1,9 @@
 //! Results: once, and not for ever.
 
 use super::*;
-use crate::seal::{ResultKey, Sealed};
+use crate::seal::Sealed;
 
-suite![
-    a_result_is_fetched_once,
-    results_expire,
-    a_key_that_opens_no_result_is_noticed,
-];
+suite![a_result_is_fetched_once, results_expire,];
 
 fn done(jobs: &Jobs, number: u8) -> JobId {
     let id = run(jobs, number);
@@ -72,24 +68,4 @@ fn results_expire(world: World) {
     assert_eq!(jobs.expire_results(at(10 + week)).expect("looked"), 1);
     assert_eq!(jobs.expire_results(at(20 + week)).expect("looked"), 0);
     assert_eq!(jobs.get(forgotten).expect("there").state, State::Done);
-}
-
-fn a_key_that_opens_no_result_is_noticed(mut world: World) {
-    let (path, address) = (world.path(), world.address.clone());
-    let before = jobs(&world);
-    let id = run(&before, 1);
-    let key = ResultKey::open(world.database().folder()).expect("made");
-    let outputs = Some(key.seal(id, b"7").expect("sealed"));
-    let gains = Gains {
-        outputs,
-        ..Gains::default()
-    };
-    before.finish(id, gains, at(10)).expect("done");
-    drop(before);
-    world.close();
-    let look = || crate::database::examine(&path, &address);
-    assert!(look().expect("sound").is_some_and(|end| end.number > 1));
-    std::fs::write(path.join("results.key"), [7; 32]).expect("another");
-    let error = look().expect_err("another key");
-    assert!(matches!(error, Error::Seal(job) if job == id), "{error}");
 }
