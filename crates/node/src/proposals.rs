@@ -151,6 +151,7 @@ impl Proposals {
             idempotency_key: key,
             takes,
             keeps: compiled.keeps.clone(),
+            standing: compiled.standing(),
         })
     }
 

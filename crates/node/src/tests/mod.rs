@@ -14,6 +14,7 @@ mod policy;
 mod put_back;
 mod queries;
 mod shards;
+mod standing;
 mod trunks;
 pub(crate) mod unsettled;
 mod waits;

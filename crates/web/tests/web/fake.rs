@@ -166,6 +166,7 @@ impl Fake {
             idempotency_key: key.into(),
             takes: Vec::new(),
             keeps: Vec::new(),
+            standing: None,
         })
     }
 
