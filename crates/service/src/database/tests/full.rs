@@ -77,7 +77,7 @@ fn child() {
 #[test]
 fn a_disk_that_is_full_at_the_commit_is_told_as_such() {
     let place = tempfile::tempdir().expect("a folder");
-    let script = "mount -t tmpfs -o mode=700,size=2048k none \"$0\" && exec \"$1\" --exact database::tests::full::child --nocapture";
+    let script = "mount -t tmpfs -o mode=700,size=16384k none \"$0\" && exec \"$1\" --exact database::tests::full::child --nocapture";
     let child = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
         .arg(place.path())
