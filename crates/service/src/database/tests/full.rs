@@ -66,6 +66,7 @@ fn child() {
         assert!(matches!(error, Error::Full { .. }), "{error}");
         assert!(matches!(database.fault(), Some(Error::Full { .. })));
     }
+    drop(file);
     std::fs::remove_file(filler).expect("removed");
     database.write(large).expect("written");
     assert!(database.fault().is_none());
