@@ -43,6 +43,7 @@ pub(crate) struct Shown {
     pub(crate) statistical: u16,
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) ready: std::result::Result<(), String>,
+    pub(crate) stuck: Option<String>,
     /// Posted values, as they came.
     pub(crate) posted: BTreeMap<String, String>,
     /// What is done in the middle of listing data.
@@ -100,6 +101,7 @@ impl Fake {
                     latency: vec![(0.01, 5), (0.1, 11), (f64::INFINITY, 12)],
                     latency_sum: 0.5,
                     memory: 50_000_000,
+                    free: Some(7_000_000_000),
                     refused: BTreeMap::from([(1, 3)]),
                 },
                 summary: "Adds three numbers.".into(),
@@ -107,6 +109,7 @@ impl Fake {
                 statistical: 40,
                 files: BTreeMap::new(),
                 ready: Ok(()),
+                stuck: None,
                 posted: BTreeMap::new(),
                 pause: Duration::ZERO,
                 asked: 0,
@@ -381,6 +384,10 @@ impl Live for Fake {
         self.shown.lock().expect("whole").alarms.clone()
     }
 
+    fn stuck(&self) -> Option<String> {
+        self.shown.lock().expect("whole").stuck.clone()
+    }
+
     fn counts(&self) -> Counts {
         self.shown.lock().expect("whole").counts.clone()
     }
@@ -459,9 +466,12 @@ impl World {
     /// A bearer token.
     pub(crate) fn token(&self, scopes: &[Scope]) -> String {
         let scopes = scopes.iter().copied().collect();
-        let secret = self
-            .tokens
-            .create("ada", &scopes, None, Actor::Service, Timestamp::now());
+        let made = |name: &str| {
+            self.tokens
+                .create(name, &scopes, None, Actor::Service, Timestamp::now())
+        };
+        let others = || self.tokens.list().expect("listed").len();
+        let secret = made("ada").or_else(|_| made(&format!("ada {}", others())));
         secret.expect("made").reveal().to_owned()
     }
 
