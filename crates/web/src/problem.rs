@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use cenote_api::Problem;
+use cenote_api::view::Place;
 use cenote_service::Error;
 use cenote_service::job::JobId;
 
@@ -31,6 +32,7 @@ impl Refusal {
                 code: code.into(),
                 message: message.into(),
                 advice: advice.into(),
+                place: None,
             },
             is_last: false,
         }
@@ -39,6 +41,12 @@ impl Refusal {
     /// What was asked cannot be done as it stands.
     pub(crate) fn unfit(code: &str, message: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, advice)
+    }
+
+    /// The same for a query that is wrong at this place.
+    pub(crate) fn at(mut self, place: Option<Place>) -> Self {
+        self.problem.place = place;
+        self
     }
 
     pub(crate) fn bad(message: impl Into<String>) -> Self {
