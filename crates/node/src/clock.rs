@@ -34,7 +34,7 @@ const SWEEP: Duration = Duration::from_secs(60);
 /// How long a peer may be away without an alarm.
 const AWAY: Duration = Duration::from_secs(60);
 /// How long the outcome of a call is kept.
-const CALLS: Duration = Duration::from_secs(24 * 3600);
+const CALLS: Duration = Duration::from_secs(3600);
 /// How long a job that stands may go on after its deadline, for its leader's clock.
 const CLOCKS: Duration = Duration::from_secs(60);
 /// How far clocks may differ without an alarm, in milliseconds.

@@ -210,6 +210,18 @@ impl Compiled {
         }
     }
 
+    /// Bytes of the inputs that a party gives to a call, about.
+    pub(crate) fn input_bytes(&self, party: u8) -> usize {
+        let Work::Circuit { program, .. } = &self.work else {
+            return 0;
+        };
+        let values = program.circuit().inputs().iter().zip(program.owners());
+        let own = values.filter(|(_, owner)| owner.0 == party);
+        // A row of bits takes whole words.
+        let words = program.lanes().div_ceil(64);
+        own.map(|(value, _)| 8 * words * value.width as usize).sum()
+    }
+
     /// As proposals say it.
     pub(crate) fn standing(&self) -> Option<job::Standing> {
         self.calls().map(|calls| job::Standing {

@@ -139,9 +139,20 @@ impl StandingJobs {
             )));
         };
         let compiled = self.programs.of_job(job)?;
-        let mut desks = lock(&self.desks);
         let new = || Arc::new(Desk::new(self.me, id, standing.clone(), compiled));
-        Ok(Arc::clone(desks.entry(id).or_insert_with(new)))
+        let desk = Arc::clone(lock(&self.desks).entry(id).or_insert_with(new));
+        // It may have ended meanwhile.
+        match self.jobs.get(id)?.state.name() {
+            state if state.is_open() => Ok(desk),
+            state => {
+                self.ended(id, "the job has ended");
+                Err(Error::NoTransition {
+                    job: id,
+                    state,
+                    event: "a call".into(),
+                })
+            }
+        }
     }
 
     /// A job has ended: whoever waits for a call of it hears why.

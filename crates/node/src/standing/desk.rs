@@ -14,6 +14,9 @@ use super::words::{MOST, Word};
 use crate::compiled::Compiled;
 use crate::locks::lock;
 
+/// Bytes of inputs of calls that wait, about.
+const WAITING: usize = 64 << 20;
+
 /// How long the leader waits until all callers have made a call that one of them has made.
 pub(super) const TOGETHER: Duration = Duration::from_secs(60);
 
@@ -38,6 +41,8 @@ struct Calls {
     offered: HashMap<CallId, (u8, Instant)>,
     /// At the leader: calls that all callers have made.
     ready: VecDeque<CallId>,
+    /// At the leader: how many calls of each party are in these two.
+    outstanding: [usize; 8],
     /// Why the present session ends, if something else than its own thread has noticed that.
     broken: Option<cenote::Error>,
     /// Whether a session is up.
@@ -52,6 +57,8 @@ pub(crate) struct Desk {
     pub(super) compiled: Arc<Compiled>,
     me: u8,
     pub(super) standing: Standing,
+    /// Calls that may wait here.
+    most: usize,
     calls: Mutex<Calls>,
     wake: Condvar,
 }
@@ -66,11 +73,13 @@ pub(super) enum Entered {
 
 impl Desk {
     pub(super) fn new(me: u8, job: JobId, standing: Standing, compiled: Arc<Compiled>) -> Self {
+        let own = compiled.input_bytes(me).max(1);
         Desk {
             job,
             compiled,
             me,
             standing,
+            most: (WAITING / own).clamp(1, MOST),
             calls: Mutex::default(),
             wake: Condvar::new(),
         }
@@ -104,8 +113,11 @@ impl Desk {
             known.replies.push(reply);
             return Ok(Entered::Known);
         }
-        if calls.waiting.len() >= MOST {
-            return Err(Error::Crowded(format!("{MOST} calls of job {} wait", self.job)));
+        if calls.waiting.len() >= self.most {
+            return Err(Error::Crowded(format!(
+                "{} calls of job {} wait",
+                self.most, self.job
+            )));
         }
         let waiting = Waiting {
             inputs,
@@ -138,6 +150,19 @@ impl Desk {
         }
     }
 
+    /// The leader drops a call that not all callers have made. False if it has begun here.
+    pub(super) fn drop(&self, id: CallId) -> bool {
+        if self.calls().waiting.get(&id).is_some_and(|call| call.has_begun) {
+            return false;
+        }
+        self.end(id, || {
+            Err(Error::CallFailed(
+                "not all its callers have made it in time".into(),
+            ))
+        });
+        true
+    }
+
     /// There are no more calls, for this reason.
     pub(super) fn close(&self, why: &str) {
         let ended: Vec<Waiting> = {
@@ -167,6 +192,7 @@ impl Desk {
         calls.unoffered = unoffered.map(|(id, _)| *id).collect();
         calls.offered.clear();
         calls.ready.clear();
+        calls.outstanding = [0; 8];
         (calls.broken, calls.is_up) = (None, true);
     }
 
@@ -205,8 +231,8 @@ impl Desk {
     pub(super) fn hear_offers(&self, from: u8, offers: &[CallId]) -> bool {
         let mut calls = self.calls();
         let is_caller = self.standing.callers.contains(&from);
-        let waiting = calls.offered.len() + calls.ready.len();
-        let fits = offers.is_empty() || (is_caller && waiting + offers.len() <= 3 * MOST);
+        let outstanding = calls.outstanding[usize::from(from & 7)];
+        let fits = offers.is_empty() || (is_caller && outstanding + offers.len() <= MOST);
         let fine = fits && offers.iter().all(|id| calls.offer(*id, from, &self.standing));
         self.wake.notify_all();
         fine
@@ -229,14 +255,20 @@ impl Desk {
             calls.offer(id, self.me, &self.standing);
         }
         let count = calls.ready.len().min(most);
-        let begin = calls.ready.drain(..count).collect();
+        let begin: Vec<CallId> = calls.ready.drain(..count).collect();
+        for caller in &self.standing.callers {
+            calls.outstanding[usize::from(caller & 7)] -= count;
+        }
         let late = calls
             .offered
             .iter()
             .filter(|(_, (_, since))| since.elapsed() >= TOGETHER);
         let drop: Vec<CallId> = late.map(|(id, _)| *id).take(MOST).collect();
         for id in &drop {
-            calls.offered.remove(id);
+            let (made, _) = calls.offered.remove(id).unwrap_or((0, Instant::now()));
+            for (party, outstanding) in calls.outstanding.iter_mut().enumerate() {
+                *outstanding -= usize::from(made >> party & 1);
+            }
         }
         Word {
             is_last: false,
@@ -271,11 +303,12 @@ impl Calls {
     /// A party makes a call. False if it has made it before.
     fn offer(&mut self, id: CallId, by: u8, standing: &Standing) -> bool {
         let (made, _) = self.offered.entry(id).or_insert((0, Instant::now()));
-        let bit = 1 << by.min(7);
+        let bit = 1 << (by & 7);
         if *made & bit != 0 {
             return false;
         }
         *made |= bit;
+        self.outstanding[usize::from(by & 7)] += 1;
         if standing.callers.iter().all(|caller| *made & (1 << caller) != 0) {
             self.offered.remove(&id);
             self.ready.push_back(id);
@@ -333,7 +366,7 @@ mod tests {
         assert!(!desk.hear_offers(1, &[id(1)]), "it has made this call");
         assert!(desk.hear_offers(2, &[id(1)]));
         assert_eq!(desk.next(8, Duration::ZERO).begin, [id(1)]);
-        let many: Vec<CallId> = (0..=3 * MOST as u64)
+        let many: Vec<CallId> = (0..=MOST as u64)
             .map(|number| {
                 let mut name = [0; 16];
                 name[..8].copy_from_slice(&number.to_le_bytes());
@@ -342,10 +375,26 @@ mod tests {
             .collect();
         assert!(!desk.hear_offers(1, &many), "too many");
         assert!(desk.hear_offers(1, &many[..MOST]));
+        assert!(!desk.hear_offers(1, &many[MOST..]), "one too many");
+        // What one offers leaves the other as much room.
+        assert!(desk.hear_offers(2, &many[1..]));
         let own = self::desk(0, &[1]);
         own.begin_session();
         assert!(!own.hear_offers(2, &[id(1)]), "it makes no calls");
         assert!(own.hear_offers(2, &[]));
+    }
+
+    #[test]
+    fn no_call_is_dropped_that_has_begun() {
+        let desk = desk(1, &[1]);
+        desk.begin_session();
+        for number in [1, 2] {
+            enter(&desk, number);
+            desk.admit(id(number));
+        }
+        assert!(desk.begin(&[id(1)]).is_some());
+        assert!(!desk.drop(id(1)) && desk.drop(id(2)) && desk.drop(id(3)));
+        assert!(desk.begin(&[id(2)]).is_none());
     }
 
     #[test]

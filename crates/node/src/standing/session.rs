@@ -27,6 +27,9 @@ const BEAT: Duration = Duration::from_secs(1);
 const CHUNK: u64 = 256;
 /// Batches whose outcomes wait to be recorded, at most.
 const AHEAD: usize = 4;
+/// How often outcomes are recorded again that could not be, and how long after.
+const TRIES: usize = 60;
+const PAUSE: Duration = Duration::from_secs(2);
 /// How often the audit log is told of calls that were answered.
 const TOLD: Duration = Duration::from_secs(1);
 
@@ -270,12 +273,16 @@ impl Serving<'_> {
                 texts.push((*call, text));
             }
         }
-        let recorded = match ended.is_empty() && due.is_none() {
+        let end = || match ended.is_empty() && due.is_none() {
             true => Ok(()),
-            false => self.jobs.end_calls(id, ended, due, Timestamp::now()),
+            false => self.jobs.end_calls(id, ended.clone(), due, Timestamp::now()),
         };
-        if let Err(error) = &recorded {
-            tracing::error!(job = %id, %error, "the outcomes of calls cannot be recorded");
+        let mut recorded = end();
+        for _ in 0..TRIES {
+            let Err(error) = &recorded else { break };
+            tracing::error!(job = %id, %error, "the outcomes of calls cannot be recorded; it is tried again");
+            std::thread::sleep(PAUSE);
+            recorded = end();
         }
         for (call, text) in texts {
             desk.end(call, || recorded.clone().and_then(|()| text.clone()));
@@ -380,12 +387,9 @@ impl Session<'_, '_> {
 
     /// Computes a batch, and ends the calls that were dropped.
     fn obey(&mut self, session: &mut Standing<'_>, word: &Word) -> std::result::Result<(), Fault> {
-        for call in &word.drop {
-            self.desk.end(*call, || {
-                Err(Error::CallFailed(
-                    "not all its callers have made it in time".into(),
-                ))
-            });
+        if !word.drop.iter().all(|call| self.desk.drop(*call)) {
+            let what = "it drops a call that has begun";
+            return Err(lie(PartyId(LEADER), BATCH, what.into()).into());
         }
         if word.begin.is_empty() {
             return Ok(());

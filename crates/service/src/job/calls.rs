@@ -11,7 +11,9 @@ use crate::seal::Sealed;
 use crate::{Error, Result, Timestamp};
 
 /// Calls that one call of [`Jobs::expire_calls`] deletes, at most.
-const AT_ONCE: i64 = 5000;
+const AT_ONCE: i64 = 20_000;
+/// Calls that stay on record, the newest.
+const KEPT: i64 = 1_000_000;
 
 /// A call's name, the same at all parties: a digest of the name that its callers gave it, in 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,17 +209,23 @@ impl Jobs {
         })
     }
 
-    /// Forgets calls that ended before `before`, 5000 at most; how many. A call of such a name is a new one then.
+    /// Forgets calls that ended before `before`, and those that are older than the newest million; 20,000 of each at most; how many. A call of such a name is a new one then.
     ///
     /// # Errors
     /// Where the database cannot be written.
     pub fn expire_calls(&self, before: Timestamp) -> Result<u64> {
         self.database.write(move |transaction| {
-            transaction.run(
-                "DELETE FROM call WHERE state <> 'begun' AND at < $1 AND (job, id) IN
-                 (SELECT job, id FROM call WHERE at < $1 ORDER BY at LIMIT $2)",
+            let old = transaction.run(
+                "DELETE FROM call WHERE (job, id) IN
+                 (SELECT job, id FROM call WHERE state <> 'begun' AND at < $1 ORDER BY at LIMIT $2)",
                 &[Value::from(before.column()), Value::from(AT_ONCE)],
-            )
+            )?;
+            let beyond = transaction.run(
+                "DELETE FROM call WHERE (job, id) IN
+                 (SELECT job, id FROM call WHERE state <> 'begun' ORDER BY at DESC LIMIT $1 OFFSET $2)",
+                &[Value::from(AT_ONCE), Value::from(KEPT)],
+            )?;
+            Ok(old + beyond)
         })
     }
 }

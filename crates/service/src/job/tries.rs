@@ -266,11 +266,12 @@ fn has_broken_off(transaction: &mut Transaction<'_>, job: JobId) -> Result<bool>
 }
 
 /// Refuses to begin a job if too much is on record, unless a peer has proposed it and a person here has approved it: rules and programs that submit jobs
-/// would go on for ever. One that goes on has so many attempts in all, so only what is grave is in its way once a session of its own has broken off. A run that
+/// would go on for ever. One in shards that goes on has so many attempts in all, so only what is grave is in its way once a session of its own has broken off. A run that
 /// was cut off before it could be tried in is no reason to let more be tried.
 pub(super) fn check(transaction: &mut Transaction<'_>, job: &Job, me: u8, most: u64) -> Result<()> {
     let all = against(transaction.connection(), job.proposal.parties)?;
-    let goes_on = job.runs > 0 && has_broken_off(transaction, job.proposal.id)?;
+    let is_bounded = job.proposal.standing.is_none();
+    let goes_on = is_bounded && job.runs > 0 && has_broken_off(transaction, job.proposal.id)?;
     let is_too_much = |known: &Unsettled| known.grave || (!goes_on && known.is_too_much(most));
     let Some(unsettled) = all.into_iter().find(is_too_much) else {
         return Ok(());

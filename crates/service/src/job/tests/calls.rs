@@ -9,6 +9,7 @@ suite![
     a_call_is_known_until_it_is_forgotten,
     a_call_that_had_begun_fails_with_a_restart,
     a_proposal_says_who_calls_and_how_often,
+    sessions_that_break_off_count_however_often_it_goes_on,
 ];
 
 fn standing(number: u8, calls: u64) -> Proposal {
@@ -142,6 +143,26 @@ fn a_call_that_had_begun_fails_with_a_restart(mut world: World) {
         .expect("known");
     assert!(matches!(one.ended, Some(Ended::Failed(reason)) if reason == "restarted"));
     assert_eq!(jobs.reserved_calls(id).expect("read"), 10);
+}
+
+fn sessions_that_break_off_count_however_often_it_goes_on(world: World) {
+    let jobs = jobs(&world);
+    let id = run_standing(&jobs, 1, 100);
+    let policy = Policy::parse("policy.toml", "max_unsettled = 2\n", &[]).expect("a policy");
+    for _ in 0..2 {
+        jobs.break_off(id).expect("noted");
+        jobs.interrupt(id, "lost".into(), at(6)).expect("interrupted");
+        let again = jobs
+            .begin_start(id, BTreeMap::new(), &policy, at(7))
+            .and_then(Pending::wait);
+        if let Err(error) = again {
+            assert!(matches!(error, Error::Unsettled(_)), "{error}");
+            // It waits, and is not lost.
+            assert_eq!(jobs.get(id).expect("there").state, State::Queued);
+            return;
+        }
+    }
+    panic!("it began again and again");
 }
 
 fn a_proposal_says_who_calls_and_how_often(_: World) {
