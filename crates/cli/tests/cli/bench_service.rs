@@ -78,3 +78,25 @@ fn jobs_end_while_services_are_killed() {
     let failed: f64 = failed.map(|count| count.as_f64().unwrap()).sum();
     assert_eq!(number(&report, "done") + number(&report, "split") + failed, 40.0);
 }
+
+#[test]
+fn calls_end_once_while_services_are_killed() {
+    let report = bench(&[
+        "service",
+        "--kill-calls",
+        "2000",
+        "--every",
+        "0.5",
+        "--in-flight",
+        "4",
+        "--together",
+        "8",
+        "--json",
+    ])
+    .json();
+    let calls = number(&report, "calls");
+    assert!(calls >= 2000.0);
+    assert!(number(&report, "kills") >= 1.0, "{report}");
+    assert_eq!(report["wrong"], Value::Array(Vec::new()));
+    assert_eq!(number(&report, "answered") + number(&report, "failed"), calls);
+}

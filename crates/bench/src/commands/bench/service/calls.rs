@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cenote::Result;
-use cenote_api::view::{Calls, JobDetail, JobView, NewCall, NewCalls, Submit};
+use cenote_api::view::{CallEnded, Calls, JobDetail, JobView, NewCall, NewCalls, Submit};
 use serde::Serialize;
 
 use super::fleet::{Fleet, fault};
@@ -116,33 +116,47 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Makes so many calls with one request, and compares their outputs.
-    fn call(&self, service: &Service, together: u64) -> Result<()> {
-        let call = |_| {
-            Ok(NewCall {
-                name: name()?,
-                inputs: self.inputs.clone(),
-            })
+    /// Makes a call under each of these names with one request.
+    pub(super) fn make(&self, names: &[String]) -> Result<Vec<CallEnded>> {
+        self.make_at(&self.fleet.member(0).service()?, names)
+    }
+
+    fn make_at(&self, service: &Service, names: &[String]) -> Result<Vec<CallEnded>> {
+        let call = |name: &String| NewCall {
+            name: name.clone(),
+            inputs: self.inputs.clone(),
         };
         let body = NewCalls {
-            calls: (0..together).map(call).collect::<Result<Vec<_>>>()?,
+            calls: names.iter().map(call).collect(),
             wait: None,
         };
-        let ended: Calls = service.post(&format!("/api/v1/programs/{}/calls", self.id), &body)?;
-        for ended in ended.calls {
+        let made: Calls = service.post(&format!("/api/v1/programs/{}/calls", self.id), &body)?;
+        Ok(made.calls)
+    }
+
+    /// Sees that the outputs of a call are right.
+    pub(super) fn check(&self, answer: &serde_json::Value) -> Result<()> {
+        let outputs = answer["outputs"].as_array().into_iter().flatten();
+        let values = outputs.flat_map(|output| output["values"].as_array().into_iter().flatten());
+        let values: Vec<&str> = values.filter_map(serde_json::Value::as_str).collect();
+        match values == self.task.right {
+            true => Ok(()),
+            false => Err(fault(
+                "checking a call",
+                "its outputs differ from plain evaluation",
+            )),
+        }
+    }
+
+    /// Makes so many calls with one request, and compares their outputs.
+    fn call(&self, service: &Service, together: u64) -> Result<()> {
+        let names = (0..together).map(|_| name()).collect::<Result<Vec<_>>>()?;
+        for ended in self.make_at(service, &names)? {
             let answer = ended.answer.ok_or_else(|| {
                 let why = ended.problem.map_or_else(String::new, |problem| problem.message);
                 fault("making a call", why)
             })?;
-            let outputs = answer["outputs"].as_array().into_iter().flatten();
-            let values = outputs.flat_map(|output| output["values"].as_array().into_iter().flatten());
-            let values: Vec<&str> = values.filter_map(serde_json::Value::as_str).collect();
-            if values != self.task.right {
-                return Err(fault(
-                    "checking a call",
-                    "its outputs differ from plain evaluation",
-                ));
-            }
+            self.check(&answer)?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use cenote_console::service::Service;
 /// Jobs of a page.
 const PAGE: usize = 200;
 /// How long a worker rests before it tries again at a service that is not there.
-const REST: Duration = Duration::from_millis(50);
+pub(super) const REST: Duration = Duration::from_millis(50);
 
 /// What came of it.
 #[derive(Debug, Serialize)]
@@ -124,12 +124,12 @@ pub(super) fn run(
     Ok(killed)
 }
 
-fn joined<T>(ended: std::thread::Result<Result<T>>) -> Result<T> {
+pub(super) fn joined<T>(ended: std::thread::Result<Result<T>>) -> Result<T> {
     ended.unwrap_or_else(|_| Err(fault("working", "a thread panicked")))
 }
 
 /// Kills a party at a random moment, about once in `every`, and starts it again.
-fn killer(fleet: &Fleet, every: Duration, over: &AtomicBool, kills: &AtomicU64) -> Result<()> {
+pub(super) fn killer(fleet: &Fleet, every: Duration, over: &AtomicBool, kills: &AtomicU64) -> Result<()> {
     while !over.load(Ordering::Relaxed) {
         let dice: [u8; 5] = random()?;
         let share = f64::from(u16::from_le_bytes([dice[0], dice[1]])) / f64::from(u16::MAX);
@@ -169,7 +169,7 @@ fn persist(member: &Member, task: &Task, patience: Duration) -> Result<String> {
 }
 
 /// Whether a service that is starting, or was killed in the middle, may be the reason.
-fn may_pass(error: &Error) -> bool {
+pub(super) fn may_pass(error: &Error) -> bool {
     matches!(error.kind(), Kind::Network | Kind::Internal)
 }
 

@@ -4,6 +4,7 @@
 mod calls;
 mod fleet;
 mod kill;
+mod kill_calls;
 mod load;
 mod report;
 mod task;
@@ -66,8 +67,11 @@ pub(crate) struct BenchService {
     /// Instead of all this, run this many jobs while parties are killed (SIGKILL) and restarted, and check how each job ended
     #[arg(long, value_name = "N", value_parser = cenote::text::count)]
     kill: Option<u64>,
+    /// Instead of all this, make this many calls of a standing small circuit while parties are killed and restarted, and check how each call ended
+    #[arg(long, value_name = "N", value_parser = cenote::text::count, conflicts_with = "kill")]
+    kill_calls: Option<u64>,
     /// About how many seconds between two kills
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3", requires = "kill")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "3")]
     every: Duration,
     /// Keep the parties in this folder [default: a folder that is deleted at the end]
     #[arg(long, value_name = "DIR")]
@@ -118,6 +122,18 @@ pub(super) fn run(options: &BenchService, verbose: u8) -> Result<()> {
         return killed.verdict();
     }
     let small = Task::new(options.protocol(), &options.small_circuit, options.parties)?;
+    if let Some(calls) = options.kill_calls {
+        let killed = kill_calls::run(
+            &fleet,
+            (&small, &options.small_circuit),
+            (calls, options.in_flight.min(16), options.together),
+            (options.every, options.timeout.max(Duration::from_secs(120))),
+            &|what| progress.name(what),
+        )?;
+        drop(progress);
+        options.form.print(&killed, || killed.text())?;
+        return killed.verdict();
+    }
 
     progress.name("one AES at a time");
     let latency = latency(options, &fleet)?;
