@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::view::Place;
+
 /// Why a call was refused. No text holds a secret or a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -13,4 +15,7 @@ pub struct Problem {
     pub message: String,
     /// What to do about it, in words.
     pub advice: String,
+    /// Where it is wrong, if it is a query that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
 }

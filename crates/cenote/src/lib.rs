@@ -45,6 +45,7 @@
 
 mod admission;
 mod bundle;
+pub mod catalogue;
 pub mod circuits;
 pub mod data;
 pub mod demo;
@@ -70,6 +71,7 @@ pub mod runner;
 mod service_config;
 mod settings_file;
 pub mod shards;
+pub mod standing;
 pub mod stock;
 pub mod stop;
 pub mod tables;

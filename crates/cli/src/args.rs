@@ -52,6 +52,8 @@ pub(crate) enum Program {
     /// Propose, approve and watch jobs of a party's service, and fetch their results
     #[command(subcommand)]
     Job(crate::commands::job::Job),
+    /// Call a job that stands: one that all parties have approved for many calls, each with other inputs
+    Call(crate::commands::call::Call),
     /// List or drop outputs that a party's service keeps for later jobs
     #[command(subcommand)]
     Kept(crate::commands::kept::Kept),
@@ -105,6 +107,7 @@ impl Program {
             Program::Circuit(command) => command,
             Program::Params(command) => command,
             Program::Job(command) => command,
+            Program::Call(command) => command,
             Program::Kept(command) => command,
             Program::Peer(command) => command,
             Program::Token(command) => command,

@@ -33,6 +33,10 @@ const AGAIN: Duration = Duration::from_secs(20);
 const SWEEP: Duration = Duration::from_secs(60);
 /// How long a peer may be away without an alarm.
 const AWAY: Duration = Duration::from_secs(60);
+/// How long the outcome of a call is kept.
+const CALLS: Duration = Duration::from_secs(24 * 3600);
+/// How long a job that stands may go on after its deadline, for its leader's clock.
+const CLOCKS: Duration = Duration::from_secs(60);
 /// How far clocks may differ without an alarm, in milliseconds.
 const CLOCK: f64 = 30_000.0;
 
@@ -160,6 +164,8 @@ impl Clock {
         for (id, deadline, state) in late {
             match all_running.iter().find(|running| running.job == id) {
                 // The record may say already of one that has just begun that it runs.
+                // One that stands ends in order by its leader's clock.
+                Some(running) if running.stands && now < deadline.after(CLOCKS) => {}
                 Some(running) => {
                     running.stop(FailKind::Deadline, over(id, deadline));
                 }
@@ -174,7 +180,7 @@ impl Clock {
         for running in all_running {
             if let Some((kind, reason)) = running.stopped_before_meeting()
                 && self.open.contains(running.job)
-                && !(running.in_shards && failure::may_pass(kind))
+                && !(running.goes_on() && failure::may_pass(kind))
             {
                 self.transitions.fail(running.job, kind, reason);
             }
@@ -368,6 +374,7 @@ impl Clock {
             .jobs
             .expire_results(now)
             .and_then(|_| while_some(|| self.jobs.expire_kept(now)))
+            .and_then(|_| while_some(|| self.jobs.expire_calls(now.before(CALLS))))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         if let Err(error) = swept {

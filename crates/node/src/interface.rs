@@ -3,7 +3,8 @@
 use cenote_service::audit::Actor;
 use cenote_service::job::{JobId, Kept, PageRequest, Unsettled};
 use cenote_service::live::{
-    About, Alarm, Approval, Counts, Data, Explained, Listener, Live, Peer, Running, Stock, Submission,
+    About, Alarm, Approval, Call, Counts, Data, Explained, Listener, Live, Peer, Reply, Running, Stock,
+    Submission,
 };
 use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
@@ -53,6 +54,10 @@ impl Live for Node {
 
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
         self.core.transitions.cancel(job, by)
+    }
+
+    fn call(&self, job: JobId, call: Call, by: Actor, reply: Reply) -> Result<()> {
+        self.core.base.standing.call(job, call, &by, reply)
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {

@@ -155,6 +155,7 @@ impl Proposals {
             idempotency_key: key,
             takes,
             keeps: compiled.keeps.clone(),
+            standing: compiled.standing(),
         })
     }
 

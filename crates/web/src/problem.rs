@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use cenote_api::Problem;
+use cenote_api::view::Place;
 use cenote_service::Error;
 use cenote_service::job::JobId;
 
@@ -31,6 +32,7 @@ impl Refusal {
                 code: code.into(),
                 message: message.into(),
                 advice: advice.into(),
+                place: None,
             },
             is_last: false,
         }
@@ -39,6 +41,12 @@ impl Refusal {
     /// What was asked cannot be done as it stands.
     pub(crate) fn unfit(code: &str, message: impl Into<String>, advice: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, advice)
+    }
+
+    /// The same for a query that is wrong at this place.
+    pub(crate) fn at(mut self, place: Option<Place>) -> Self {
+        self.problem.place = place;
+        self
     }
 
     pub(crate) fn bad(message: impl Into<String>) -> Self {
@@ -98,7 +106,7 @@ impl IntoResponse for Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match &error {
-            Error::Busy { .. } | Error::Closed => Refusal::busy(),
+            Error::Busy { .. } | Error::Closed | Error::Crowded(_) => Refusal::busy(),
             Error::Recorded { job, cause } => recorded(*job, Refusal::from(cause.as_ref().clone())),
             Error::File { .. } => {
                 tracing::warn!(target: "cenote_web", %error, "a file cannot be used");
@@ -155,6 +163,22 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "key-used",
             "use a new idempotency key for a new job",
         ),
+        Error::Call(_) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad-call",
+            "change what the message names, and try again",
+        ),
+        Error::OtherCall { .. } => (
+            StatusCode::CONFLICT,
+            "name-used",
+            "give each call a name of its own, and the same name only to make the same call again",
+        ),
+        Error::CallFailed(_) => (
+            StatusCode::CONFLICT,
+            "call-failed",
+            "see why, and make it again under another name",
+        ),
+        Error::Calls { .. } => (StatusCode::CONFLICT, "calls-used-up", "propose the job anew"),
         Error::Full { .. } => (
             StatusCode::INSUFFICIENT_STORAGE,
             "disk-full",

@@ -15,6 +15,7 @@ mod put_back;
 mod queries;
 mod record;
 mod shards;
+mod standing;
 mod trunks;
 pub(crate) mod unsettled;
 mod waits;

@@ -46,6 +46,8 @@ pub(crate) struct Shown {
     pub(crate) stuck: Option<String>,
     /// Posted values, as they came.
     pub(crate) posted: BTreeMap<String, String>,
+    /// Who waits for calls.
+    pub(crate) waiting: Vec<Reply>,
     /// What is done in the middle of listing data.
     pub(crate) pause: Duration,
     /// How often data was asked for.
@@ -111,6 +113,7 @@ impl Fake {
                 ready: Ok(()),
                 stuck: None,
                 posted: BTreeMap::new(),
+                waiting: Vec::new(),
                 pause: Duration::ZERO,
                 asked: 0,
             }),
@@ -169,6 +172,7 @@ impl Fake {
             idempotency_key: key.into(),
             takes: Vec::new(),
             keeps: Vec::new(),
+            standing: None,
         })
     }
 
@@ -318,6 +322,22 @@ impl Live for Fake {
         let job = self.jobs.cancel(job, by, Timestamp::now())?;
         self.changed(&job);
         Ok(job)
+    }
+
+    /// A call named `waits` is never answered, and one named `fails` fails; others give their inputs.
+    fn call(&self, job: JobId, call: Call, _: Actor, reply: Reply) -> Result<()> {
+        self.jobs.get(job)?;
+        match call.name.as_str() {
+            "" => return Err(Error::Call("a call's name has 1 to 128 bytes".into())),
+            "waits" => self.shown.lock().expect("whole").waiting.push(reply),
+            "fails" => reply(Err(Error::CallFailed("its session was cut off".into()))),
+            _ => {
+                let inputs: Vec<&str> = call.inputs.values().map(|text| text.as_str()).collect();
+                let text = serde_json::json!({ "outputs": inputs }).to_string();
+                reply(Ok(Zeroizing::new(text.into_bytes())));
+            }
+        }
+        Ok(())
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
