@@ -3,6 +3,7 @@
 mod alarms;
 mod attacks;
 mod catalogue;
+mod catalogue_attacks;
 mod cheats;
 mod cut_off;
 mod faults;
