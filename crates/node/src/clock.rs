@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::{self, FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
-use cenote_service::{Jobs, Timestamp, waits_for};
+use cenote_service::{Jobs, Timestamp};
 
 use crate::base::Base;
 use crate::catalogue::Catalogues;
@@ -18,6 +18,7 @@ use crate::open_jobs::OpenJobs;
 use crate::peer::{Greeting, Peer};
 use crate::peers::{Peers, Task};
 use crate::proposals::Proposals;
+use crate::room::Room;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::{self, Stock};
@@ -33,6 +34,10 @@ const AGAIN: Duration = Duration::from_secs(20);
 const SWEEP: Duration = Duration::from_secs(60);
 /// How long a peer may be away without an alarm.
 const AWAY: Duration = Duration::from_secs(60);
+/// How long the outcome of a call is kept.
+const CALLS: Duration = Duration::from_secs(24 * 3600);
+/// How long a job that stands may go on after its deadline, for its leader's clock.
+const CLOCKS: Duration = Duration::from_secs(60);
 /// How far clocks may differ without an alarm, in milliseconds.
 const CLOCK: f64 = 30_000.0;
 
@@ -106,6 +111,7 @@ pub(crate) struct Clock {
     against: Arc<AgainstPeers>,
     witness: Arc<Witness>,
     catalogues: Arc<Catalogues>,
+    room: Arc<Room>,
 }
 
 impl Clock {
@@ -123,6 +129,7 @@ impl Clock {
             against: Arc::clone(&base.against),
             witness: Arc::clone(&base.witness),
             catalogues: Arc::clone(&base.catalogues),
+            room: Arc::clone(&base.room),
         }
     }
 
@@ -161,6 +168,8 @@ impl Clock {
         for (id, deadline, state) in late {
             match all_running.iter().find(|running| running.job == id) {
                 // The record may say already of one that has just begun that it runs.
+                // One that stands ends in order by its leader's clock.
+                Some(running) if running.stands && now < deadline.after(CLOCKS) => {}
                 Some(running) => {
                     running.stop(FailKind::Deadline, over(id, deadline));
                 }
@@ -175,7 +184,7 @@ impl Clock {
         for running in all_running {
             if let Some((kind, reason)) = running.stopped_before_meeting()
                 && self.open.contains(running.job)
-                && !(running.in_shards && failure::may_pass(kind))
+                && !(running.goes_on() && failure::may_pass(kind))
             {
                 self.transitions.fail(running.job, kind, reason);
             }
@@ -183,8 +192,7 @@ impl Clock {
         if !wait {
             return;
         }
-        let peers = self.peers.seen();
-        match self.jobs.expire(now, move |job| waits_for(job, &peers)) {
+        match self.jobs.expire(now, self.room.view_of_waits()) {
             Ok(jobs) => jobs.iter().for_each(|job| self.transitions.changed(job)),
             Err(error) => tracing::error!(%error, "deadlines cannot be looked at"),
         }
@@ -193,7 +201,7 @@ impl Clock {
     /// For whom a job waits that runs.
     fn waited_for(&self, id: JobId) -> Option<String> {
         let job = self.jobs.get(id).ok()?;
-        waits_for(&job, &self.peers.seen())
+        self.room.waits_for(&job)
     }
 
     fn look_at_peers(&self) {
@@ -370,6 +378,7 @@ impl Clock {
             .jobs
             .expire_results(now)
             .and_then(|_| while_some(|| self.jobs.expire_kept(now)))
+            .and_then(|_| while_some(|| self.jobs.expire_calls(now.before(CALLS))))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         if let Err(error) = swept {

@@ -3,8 +3,8 @@
 use cenote_service::audit::Actor;
 use cenote_service::job::{JobId, Kept, PageRequest, Unsettled};
 use cenote_service::live::{
-    About, Alarm, Approval, Catalogue, Compose, Composed, Counts, Data, Explained, Listener, Live, Peer,
-    Running, Stock, Submission,
+    About, Alarm, Approval, Call, Catalogue, Compose, Composed, Counts, Data, Explained, Listener, Live,
+    Peer, Reply, Running, Stock, Submission,
 };
 use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
@@ -55,6 +55,10 @@ impl Live for Node {
 
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
         self.core.transitions.cancel(job, by)
+    }
+
+    fn call(&self, job: JobId, call: Call, by: Actor, reply: Reply) -> Result<()> {
+        self.core.base.standing.call(job, call, &by, reply)
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
@@ -131,8 +135,15 @@ impl Live for Node {
         self.core.base.monitor.alarms()
     }
 
+    fn stuck(&self) -> Option<String> {
+        self.core.base.room.fault()
+    }
+
     fn counts(&self) -> Counts {
-        self.core.base.monitor.counts()
+        Counts {
+            free: self.core.base.room.free(),
+            ..self.core.base.monitor.counts()
+        }
     }
 
     fn listen(&self) -> Listener {

@@ -23,6 +23,7 @@ use crate::peer::Piece;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
 use crate::programs::Programs;
+use crate::room::Room;
 use crate::transitions::Transitions;
 
 /// How long a job may take that does not say.
@@ -49,6 +50,7 @@ pub(crate) struct Proposals {
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
     catalogues: Arc<Catalogues>,
+    room: Arc<Room>,
 }
 
 impl Proposals {
@@ -68,6 +70,7 @@ impl Proposals {
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
             catalogues: Arc::clone(&base.catalogues),
+            room: Arc::clone(&base.room),
         }
     }
 
@@ -84,13 +87,14 @@ impl Proposals {
         if let Some(job) = self.jobs.repeated(key.clone(), body)? {
             return match submission.approval {
                 Some(approval) if self.decisions.awaits_approval(&job) => {
-                    let id = job.proposal.id;
                     self.propose_to_peers(&job);
+                    let id = job.proposal.id;
                     self.as_decided(id, self.decisions.approve(id, approval, by))
                 }
                 _ => Ok(job),
             };
         }
+        self.room.check()?;
         let bundle = Bundle {
             job: submission.job,
             files: submission.files,
@@ -154,6 +158,7 @@ impl Proposals {
             idempotency_key: key,
             takes,
             keeps: compiled.keeps.clone(),
+            standing: compiled.standing(),
         })
     }
 
@@ -166,12 +171,16 @@ impl Proposals {
         Ok(approval)
     }
 
-    /// A job that was submitted, and decided on here or else decided or ended meanwhile.
+    /// A job that was submitted, and decided on here or else decided or ended meanwhile. It is on record whatever became of the decision.
     fn as_decided(&self, id: JobId, decided: Result<Job>) -> Result<Job> {
         match decided {
             Err(Error::NoTransition { .. }) => self.jobs.get(id),
             decided => decided,
         }
+        .map_err(|cause| Error::Recorded {
+            job: id,
+            cause: Box::new(cause),
+        })
     }
 
     fn propose_to_peers(&self, job: &Job) {
@@ -266,6 +275,9 @@ impl Proposals {
 
     /// A peer's proposal, of which the program is here.
     fn consider(&self, from: u8, proposal: Proposal, compiled: &Compiled) {
+        if let Err(error) = self.room.check() {
+            return self.put_off(from, &proposal, &error.to_string());
+        }
         let there = || match usize::from(compiled.parties()) > self.parties {
             true => Err("it has more parties than this service".to_owned()),
             false => Ok(()),

@@ -51,6 +51,12 @@ pub trait Live: Send + Sync {
     /// Those of [`crate::Jobs::cancel`].
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job>;
 
+    /// Makes a call of a job that stands. `reply` hears how it ends: what this party learnt, as JSON. The same call again, by its name, is not computed again.
+    ///
+    /// # Errors
+    /// What is wrong with it; then `reply` hears nothing.
+    fn call(&self, job: JobId, call: Call, by: Actor, reply: Reply) -> Result<()>;
+
     /// Gives out what this party learnt of a job, as JSON, once (see [`crate::Jobs::fetch`]).
     ///
     /// # Errors
@@ -118,6 +124,9 @@ pub trait Live: Send + Sync {
     /// Jobs that run.
     fn running(&self) -> Vec<Running>;
 
+    /// Why this party can record nothing at present, if that is so.
+    fn stuck(&self) -> Option<String>;
+
     /// What an operator should see to.
     fn alarms(&self) -> Vec<Alarm>;
 
@@ -146,6 +155,27 @@ pub struct Submission {
     #[serde(default)]
     pub approval: Option<Approval>,
 }
+
+/// A call of a job that stands. Its `Debug` does not tell the values.
+#[derive(Clone)]
+pub struct Call {
+    /// Its name, of which all parties see a digest: all callers give the same, and the same again is the same call.
+    pub name: String,
+    /// The values of this party's inputs, by input: the text that a data file would hold.
+    pub inputs: BTreeMap<String, Zeroizing<String>>,
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call")
+            .field("name", &self.name)
+            .field("inputs", &self.inputs.keys())
+            .finish()
+    }
+}
+
+/// Hears how a call ended, once, on a thread that it does not hold up.
+pub type Reply = Box<dyn FnOnce(Result<Zeroizing<Vec<u8>>>) + Send>;
 
 /// What a party gives to a job that it approves.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,6 +234,8 @@ pub struct Counts {
     pub latency_sum: f64,
     /// Bytes of the process's memory.
     pub memory: u64,
+    /// Bytes that are free on the disk of the service's folder, if the system says so.
+    pub free: Option<u64>,
     /// Proposals of peers that were refused, by peer.
     pub refused: BTreeMap<u8, u64>,
 }

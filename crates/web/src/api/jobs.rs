@@ -90,9 +90,10 @@ pub(super) async fn list(
     };
     let page = site.ask(move |site| {
         let page = site.house.jobs.list(request)?;
-        let peers = site.house.live.peers();
+        let (peers, stuck) = (site.house.live.peers(), site.house.live.stuck());
+        let seen = |job| seen(job, &peers, stuck.as_deref());
         Ok(JobPage {
-            jobs: page.jobs.into_iter().map(|job| seen(job, &peers)).collect(),
+            jobs: page.jobs.into_iter().map(seen).collect(),
             next: page.next,
         })
     });
@@ -123,14 +124,20 @@ pub(super) async fn submit(
         approval,
     };
     let by = caller.principal.actor();
-    let job = site
-        .ask(move |site| {
-            let _place = place;
-            site.house.live.submit(submission, by)
-        })
-        .await?;
-    trace(job.proposal.id);
-    Ok((StatusCode::CREATED, Json(job.into())))
+    let submitted = site.ask(move |site| {
+        let _place = place;
+        let job = site.house.live.submit(submission, by)?;
+        Ok((job.proposal.id, as_seen(site, job)))
+    });
+    let (id, job) = submitted.await?;
+    trace(id);
+    Ok((StatusCode::CREATED, Json(job)))
+}
+
+/// A job as it stands, with whom it waits for.
+fn as_seen(site: &Site, job: Job) -> JobView {
+    let live = site.house.live.as_ref();
+    seen(job, &live.peers(), live.stuck().as_deref())
 }
 
 fn key(headers: &HeaderMap) -> Answer<String> {
@@ -179,7 +186,7 @@ pub(super) async fn show(State(site): Shared, _: Reader, Named(id): Named) -> An
         // Of an old job this may be gone.
         let explained = site.house.live.explain(id).ok().map(Explained::from);
         Ok(JobDetail {
-            job: seen(job, &site.house.live.peers()),
+            job: as_seen(site, job),
             explained,
         })
     });

@@ -46,8 +46,11 @@ pub(crate) struct Shown {
     pub(crate) statistical: u16,
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) ready: std::result::Result<(), String>,
+    pub(crate) stuck: Option<String>,
     /// Posted values, as they came.
     pub(crate) posted: BTreeMap<String, String>,
+    /// Who waits for calls.
+    pub(crate) waiting: Vec<Reply>,
     /// What is done in the middle of listing data.
     pub(crate) pause: Duration,
     pub(crate) catalogue: Catalogue,
@@ -106,6 +109,7 @@ impl Fake {
                     latency: vec![(0.01, 5), (0.1, 11), (f64::INFINITY, 12)],
                     latency_sum: 0.5,
                     memory: 50_000_000,
+                    free: Some(7_000_000_000),
                     refused: BTreeMap::from([(1, 3)]),
                 },
                 summary: "Adds three numbers.".into(),
@@ -113,7 +117,9 @@ impl Fake {
                 statistical: 40,
                 files: BTreeMap::new(),
                 ready: Ok(()),
+                stuck: None,
                 posted: BTreeMap::new(),
+                waiting: Vec::new(),
                 pause: Duration::ZERO,
                 catalogue: catalogue::published(),
                 proposed: BTreeMap::new(),
@@ -174,6 +180,7 @@ impl Fake {
             idempotency_key: key.into(),
             takes: Vec::new(),
             keeps: Vec::new(),
+            standing: None,
         })
     }
 
@@ -326,6 +333,22 @@ impl Live for Fake {
         Ok(job)
     }
 
+    /// A call named `waits` is never answered, and one named `fails` fails; others give their inputs.
+    fn call(&self, job: JobId, call: Call, _: Actor, reply: Reply) -> Result<()> {
+        self.jobs.get(job)?;
+        match call.name.as_str() {
+            "" => return Err(Error::Call("a call's name has 1 to 128 bytes".into())),
+            "waits" => self.shown.lock().expect("whole").waiting.push(reply),
+            "fails" => reply(Err(Error::CallFailed("its session was cut off".into()))),
+            _ => {
+                let inputs: Vec<&str> = call.inputs.values().map(|text| text.as_str()).collect();
+                let text = serde_json::json!({ "outputs": inputs }).to_string();
+                reply(Ok(Zeroizing::new(text.into_bytes())));
+            }
+        }
+        Ok(())
+    }
+
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
         let fetched = self.jobs.fetch(job, key, by, Timestamp::now())?;
         self.key.open_result(job, &fetched.sealed)
@@ -395,6 +418,10 @@ impl Live for Fake {
 
     fn alarms(&self) -> Vec<Alarm> {
         self.shown.lock().expect("whole").alarms.clone()
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.shown.lock().expect("whole").stuck.clone()
     }
 
     fn counts(&self) -> Counts {
@@ -475,9 +502,12 @@ impl World {
     /// A bearer token.
     pub(crate) fn token(&self, scopes: &[Scope]) -> String {
         let scopes = scopes.iter().copied().collect();
-        let secret = self
-            .tokens
-            .create("ada", &scopes, None, Actor::Service, Timestamp::now());
+        let made = |name: &str| {
+            self.tokens
+                .create(name, &scopes, None, Actor::Service, Timestamp::now())
+        };
+        let others = || self.tokens.list().expect("listed").len();
+        let secret = made("ada").or_else(|_| made(&format!("ada {}", others())));
         secret.expect("made").reveal().to_owned()
     }
 

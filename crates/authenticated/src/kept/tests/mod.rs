@@ -1,6 +1,7 @@
 //! Sessions over pools on disk: ended, cut off anywhere, with cheaters, and with what was sent in other sessions.
 
 mod confirmations;
+mod lots;
 mod ready;
 mod setup;
 

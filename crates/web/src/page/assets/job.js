@@ -152,7 +152,7 @@ function source(input, data, published) {
 }
 
 function result(found) {
-  const place = el("div", { "aria-live": "polite" });
+  const place = el("div");
   const kept = `cenote-key-${found.id}`;
   const fetchIt = async (button) => {
     button.disabled = true;
@@ -164,6 +164,7 @@ function result(found) {
       place.dataset.keep = "";
       button.remove();
       trouble();
+      say(`The result is shown. ${place.querySelector("p")?.textContent ?? ""}`);
     } catch (problem) {
       trouble(problem);
       button.disabled = false;
@@ -178,7 +179,7 @@ function result(found) {
 function shownResult(outputs, name) {
   try {
     const answer = tableOf(outputs);
-    if (answer) return shownAnswer(answer, name);
+    if (answer) return shownAnswer(answer, name, outputs);
   } catch {
     // It was given out once: whatever it is, it is shown.
   }
