@@ -444,7 +444,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 37);
+    assert_eq!(calls, 38);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }
