@@ -52,6 +52,8 @@ pub(crate) enum Program {
     /// Propose, approve and watch jobs of a party's service, and fetch their results
     #[command(subcommand)]
     Job(crate::commands::job::Job),
+    /// Show what may be asked of which data, as the parties publish it, and make a job of a query
+    Catalogue(crate::commands::catalogue::Catalogue),
     /// Call a job that stands: one that all parties have approved for many calls, each with other inputs
     Call(crate::commands::call::Call),
     /// List or drop outputs that a party's service keeps for later jobs
@@ -107,6 +109,7 @@ impl Program {
             Program::Circuit(command) => command,
             Program::Params(command) => command,
             Program::Job(command) => command,
+            Program::Catalogue(command) => command,
             Program::Call(command) => command,
             Program::Kept(command) => command,
             Program::Peer(command) => command,

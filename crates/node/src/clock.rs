@@ -9,6 +9,7 @@ use cenote_service::live::AlarmKind;
 use cenote_service::{Jobs, Timestamp};
 
 use crate::base::Base;
+use crate::catalogue::Catalogues;
 use crate::core::Core;
 use crate::failure;
 use crate::message::Message;
@@ -109,6 +110,7 @@ pub(crate) struct Clock {
     proposals: Arc<Proposals>,
     against: Arc<AgainstPeers>,
     witness: Arc<Witness>,
+    catalogues: Arc<Catalogues>,
     room: Arc<Room>,
 }
 
@@ -126,6 +128,7 @@ impl Clock {
             proposals: Arc::clone(proposals),
             against: Arc::clone(&base.against),
             witness: Arc::clone(&base.witness),
+            catalogues: Arc::clone(&base.catalogues),
             room: Arc::clone(&base.room),
         }
     }
@@ -146,6 +149,7 @@ impl Clock {
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
             self.witness.tell_again();
+            self.catalogues.look();
             self.tell_again();
         }
         if sweep.elapsed() >= SWEEP {

@@ -12,6 +12,7 @@ use cenote_service::policy::{Past, Ruling, Verdict};
 use cenote_service::{Error, Jobs, Policy, Result, Timestamp};
 
 use crate::base::Base;
+use crate::catalogue::Catalogues;
 use crate::compiled::{Compiled, Work};
 use crate::locks::lock;
 use crate::message::Message;
@@ -60,6 +61,7 @@ pub(crate) struct Decisions {
     scheduler: Arc<Scheduler>,
     transitions: Arc<Transitions>,
     witness: Arc<Witness>,
+    catalogues: Arc<Catalogues>,
     room: Arc<Room>,
     /// One approval at a time: its posted values and its record belong together.
     approving: Mutex<()>,
@@ -79,6 +81,7 @@ impl Decisions {
             scheduler: Arc::clone(&base.scheduler),
             transitions: Arc::clone(transitions),
             witness: Arc::clone(&base.witness),
+            catalogues: Arc::clone(&base.catalogues),
             room: Arc::clone(&base.room),
             approving: Mutex::default(),
         }
@@ -195,6 +198,7 @@ impl Decisions {
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
         let compiled = self.programs.of_job(&job)?;
+        let approval = self.catalogues.completed(&compiled, approval);
         self.data.check_data(&compiled, &approval)?;
         let approval = self.data.marked(approval)?;
         self.data.try_tables(id, &compiled, &approval)?;

@@ -11,6 +11,7 @@ use cenote_service::{Error, Jobs, Pending, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::base::Base;
+use crate::catalogue::Catalogues;
 use crate::compiled::Compiled;
 use crate::decisions::Decisions;
 use crate::kept::KeptValues;
@@ -48,6 +49,7 @@ pub(crate) struct Proposals {
     peers: Arc<Peers>,
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
+    catalogues: Arc<Catalogues>,
     room: Arc<Room>,
 }
 
@@ -67,6 +69,7 @@ impl Proposals {
             peers: Arc::clone(&base.peers),
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
+            catalogues: Arc::clone(&base.catalogues),
             room: Arc::clone(&base.room),
         }
     }
@@ -161,6 +164,7 @@ impl Proposals {
 
     /// An approval for which this party has the data.
     fn approvable(&self, proposal: &Proposal, compiled: &Compiled, approval: Approval) -> Result<Approval> {
+        let approval = self.catalogues.completed(compiled, approval);
         self.data.check_data(compiled, &approval)?;
         let approval = self.data.marked(approval)?;
         self.data.try_tables(proposal.id, compiled, &approval)?;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 pub use cenote_api::view::{
-    About, Alarm, AlarmKind, Data, LinkState, Peer, Revealed, Running, RunningShards, Stock,
+    About, Alarm, AlarmKind, Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable, Compose, Composed,
+    Data, LinkState, Peer, Place, Revealed, Running, RunningShards, Stock,
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -108,6 +109,15 @@ pub trait Live: Send + Sync {
     /// Those of [`crate::Heads::acknowledge`].
     fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool>;
 
+    /// The catalogues that this party knows: its own, and what its peers have published to it.
+    fn catalogue(&self) -> Catalogue;
+
+    /// Makes a job of a query, with the declarations of the tables that it names as they are published.
+    ///
+    /// # Errors
+    /// [`crate::Error::Query`], with the place in the query.
+    fn compose(&self, wanted: Compose) -> Result<Composed>;
+
     /// Material in stock, by kind.
     fn stock(&self) -> Vec<Stock>;
 
@@ -205,6 +215,8 @@ pub struct Explained {
     pub job: String,
     /// The texts of the files that it names.
     pub files: BTreeMap<String, String>,
+    /// The data that this party's catalogue has for its own tables, by table: an approval takes it unless it names other data.
+    pub data: BTreeMap<String, String>,
 }
 
 /// Counts since the service came up.
@@ -244,6 +256,11 @@ pub enum Happened {
     /// A peer's link has changed.
     Peer {
         /// The peer.
+        party: u8,
+    },
+    /// What a party publishes has changed.
+    Catalogue {
+        /// The party, which may be this one.
         party: u8,
     },
     /// The stock has changed.

@@ -155,6 +155,7 @@ impl From<live::Explained> for Explained {
             summary: explained.summary,
             outputs: explained.outputs,
             job: explained.job,
+            data: explained.data,
             files: explained
                 .files
                 .into_iter()

@@ -2,6 +2,7 @@
 
 mod audit;
 mod calls;
+mod catalogue;
 mod events;
 mod fleet;
 mod health;
@@ -45,6 +46,8 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(fleet::peers))
         .routes(routes!(fleet::unsettled, fleet::settle))
         .routes(routes!(fleet::put_back, fleet::acknowledge))
+        .routes(routes!(catalogue::show))
+        .routes(routes!(catalogue::compose))
         .routes(routes!(fleet::stock))
         .routes(routes!(fleet::running))
         .routes(routes!(fleet::alarms))

@@ -27,6 +27,7 @@ const FILES: &[(&str, &str, &str)] = files! {
     "/page/answer.js", JS, "answer.js";
     "/page/api.js", JS, "api.js";
     "/page/audit.js", JS, "audit.js";
+    "/page/catalogue.js", JS, "catalogue.js";
     "/page/chart.js", JS, "chart.js";
     "/page/dom.js", JS, "dom.js";
     "/page/format.js", JS, "format.js";

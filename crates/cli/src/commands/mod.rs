@@ -1,6 +1,7 @@
 //! One module for each command: arguments in, text or JSON out.
 
 pub(crate) mod call;
+pub(crate) mod catalogue;
 mod circuit;
 mod demo;
 mod identity;

@@ -2,6 +2,8 @@
 
 mod alarms;
 mod attacks;
+mod catalogue;
+mod catalogue_attacks;
 mod cheats;
 mod cut_off;
 mod faults;

@@ -1,5 +1,8 @@
 //! A service that is up, made of the real record in a folder of its own, with peers and stock that tests make up.
 
+#[path = "made_up.rs"]
+mod catalogue;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -50,6 +53,9 @@ pub(crate) struct Shown {
     pub(crate) waiting: Vec<Reply>,
     /// What is done in the middle of listing data.
     pub(crate) pause: Duration,
+    pub(crate) catalogue: Catalogue,
+    /// What is proposed as data for inputs, by input.
+    pub(crate) proposed: BTreeMap<String, String>,
     /// How often data was asked for.
     pub(crate) asked: usize,
 }
@@ -115,6 +121,8 @@ impl Fake {
                 posted: BTreeMap::new(),
                 waiting: Vec::new(),
                 pause: Duration::ZERO,
+                catalogue: catalogue::published(),
+                proposed: BTreeMap::new(),
                 asked: 0,
             }),
         }
@@ -292,6 +300,7 @@ impl Live for Fake {
             }],
             job: "circuit = \"lib:add32\"\n".into(),
             files: shown.files.clone(),
+            data: shown.proposed.clone(),
         })
     }
 
@@ -343,6 +352,14 @@ impl Live for Fake {
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
         let fetched = self.jobs.fetch(job, key, by, Timestamp::now())?;
         self.key.open_result(job, &fetched.sealed)
+    }
+
+    fn catalogue(&self) -> Catalogue {
+        self.shown.lock().expect("whole").catalogue.clone()
+    }
+
+    fn compose(&self, wanted: Compose) -> Result<Composed> {
+        catalogue::compose(wanted)
     }
 
     fn data(&self) -> Result<Vec<Data>> {

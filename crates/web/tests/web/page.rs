@@ -1,6 +1,7 @@
 //! The page, in a real browser.
 
 mod answers;
+mod catalogue;
 mod drawing;
 mod jobs;
 mod look;
@@ -66,7 +67,10 @@ fn a_link_logs_in_once() {
     assert_eq!(browser.run("return document.cookie"), "");
     let sections =
         browser.run("return [...document.querySelectorAll('#nav a')].map((one) => one.textContent)");
-    assert_eq!(sections, json!(["Overview", "Jobs", "Kept values", "Log"]));
+    assert_eq!(
+        sections,
+        json!(["Overview", "Jobs", "Catalogue", "Kept values", "Log"])
+    );
     browser.press("Log out");
     browser.until_shown("You are not logged in");
     browser.go("about:blank");

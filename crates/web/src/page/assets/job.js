@@ -25,7 +25,7 @@ export async function job(house, id) {
         party(house, number), decision ? { approve: "approved", decline: "declined" }[decision.verdict] : "not yet", decision ? decision.reason || "none given" : ""]))),
       found.state === "proposed" && found.statistical < 40 && el("p", { class: "note" },
         `Less security than usual: a party that cheats is not caught with a chance of 1 in ${count(2 ** found.statistical)}. 40 bits are usual, and this job has ${found.statistical}.`),
-      undecided && house.may("approve") && decide(house, found, data),
+      undecided && house.may("approve") && decide(house, found, data, explained?.data ?? {}),
       undecided && !house.may("approve") && el("p", { class: "note" }, "Your login may look at jobs, and not decide on them."),
       found.state === "done" && found.receivers.includes(house.party) && house.may("propose") && result(found),
       open && (found.proposer === house.party || !undecided) && house.may("propose") && card("Take it back",
@@ -95,9 +95,9 @@ async function perform(button, work, done) {
   }
 }
 
-function decide(house, found, data) {
+function decide(house, found, data, published) {
   const mine = found.inputs.filter((input) => input.owner === house.party);
-  const sources = mine.map((input) => source(input, data));
+  const sources = mine.map((input) => source(input, data, published[input.name]));
   const reason = el("input", { type: "text", maxlength: "500", autocomplete: "off" });
   const approve = el("form", {
     onsubmit: (event) => {
@@ -129,13 +129,13 @@ function decide(house, found, data) {
 
 const TYPED = "\u0000typed";
 
-/** Where an input's values come from: named data, or what is typed in. */
-function source(input, data) {
+/** Where an input's values come from: named data, at first that of the catalogue, or what is typed in. */
+function source(input, data, published) {
   const values = el("textarea", { spellcheck: "false", autocomplete: "off" });
   const typed = field(`Values for ${input.name}`, values, "As in a data file: one value a line.");
   const choice = el("select", { required: true, onchange: () => show() },
     data.length === 0 ? null : el("option", { value: "" }, "Choose…"),
-    data.map((one) => el("option", { value: one.name }, `${one.name} (${bytes(one.bytes)})`)),
+    data.map((one) => el("option", { value: one.name, selected: one.name === published }, `${one.name} (${bytes(one.bytes)})`)),
     el("option", { value: TYPED }, "Type values in"));
   const show = () => {
     typed.hidden = choice.value !== TYPED;
@@ -143,7 +143,7 @@ function source(input, data) {
   };
   show();
   return {
-    element: el("div", {}, field(`Data for ${input.name} (${input.type})`, choice), typed),
+    element: el("div", {}, field(`Data for ${input.name} (${input.type})`, choice, published && `Your catalogue names ${published} for it.`), typed),
     fill: (body) => {
       if (choice.value === TYPED) body.posted[input.name] = values.value;
       else body.data[input.name] = choice.value;

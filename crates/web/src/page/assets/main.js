@@ -2,6 +2,7 @@
 
 import { enter, events, get, leave as end } from "./api.js";
 import { audit } from "./audit.js";
+import { catalogue } from "./catalogue.js";
 import { el, patch, renumber, say, trouble } from "./dom.js";
 import { shortName, stateText } from "./format.js";
 import { job } from "./job.js";
@@ -20,7 +21,8 @@ let drawing;
 // Name, title, scope, and what asks the service for the section's data and gives a function that builds it.
 const sections = [
   ["", "Overview", "read", overview], ["jobs", "Jobs", "read", jobs], ["propose", "Propose", "propose", propose],
-  ["kept", "Kept values", "read", kept], ["log", "Log", "read", audit], ["tokens", "Tokens", "admin", tokens],
+  ["catalogue", "Catalogue", "read", catalogue], ["kept", "Kept values", "read", kept],
+  ["log", "Log", "read", audit], ["tokens", "Tokens", "admin", tokens],
 ];
 
 /** The section that the address names, and what follows its name. */
@@ -129,6 +131,8 @@ function listen() {
       if (rest === null || rest === happened.job) say(`Job ${shortName(happened.job)}: ${stateText(happened.state)}.`);
     } else if (happened.event === "alarm") {
       say("The alarms have changed.");
+    } else if (happened.event === "catalogue") {
+      say(`The catalogue of ${house.parties[happened.party] ?? "a party"} has changed.`);
     }
     soon();
   }, soon);
