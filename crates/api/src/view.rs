@@ -4,6 +4,7 @@ mod catalogue;
 mod fleet;
 mod job;
 mod kept;
+mod plan;
 mod token;
 
 pub use catalogue::{Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable, Compose, Composed, Place};
@@ -15,6 +16,9 @@ pub use job::{
     JobView, Revealed, Submit, Verdict,
 };
 pub use kept::{Keep, Kept, Take};
+pub use plan::{
+    AskedQuery, Compared, Computes, OtherConstant, Plan, PlanAsked, PlanFault, PlanStep, Planned, Weighed,
+};
 pub use token::{
     AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenKind, TokenMade, TokenView,
 };

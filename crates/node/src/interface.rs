@@ -1,14 +1,16 @@
 //! What can be asked of a service that is up.
 
 use cenote_service::audit::Actor;
-use cenote_service::job::{JobId, Kept, PageRequest, Unsettled};
+use cenote_service::job::{JobId, Kept, PageRequest, Program, Unsettled};
 use cenote_service::live::{
-    About, Alarm, Approval, Counts, Data, Explained, Listener, Live, Peer, Running, Stock, Submission,
+    About, Alarm, Approval, Computes, Counts, Data, Explained, Listener, Live, Peer, PlanFault, Planned,
+    Running, Stock, Submission, Weighed,
 };
 use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::node::Node;
+use crate::weighing::asked;
 
 /// Kept values that are listed, at most.
 const LISTED: u16 = 1000;
@@ -24,6 +26,7 @@ impl Live for Node {
             since: self.core.base.since,
             now: Timestamp::now(),
             not_ready: self.ready().err(),
+            protocols: cenote::Protocol::names().map(str::to_owned).collect(),
         }
     }
 
@@ -37,10 +40,23 @@ impl Live for Node {
         Ok(Explained {
             program: compiled.named(),
             summary: compiled.summary(),
+            query: asked(&compiled),
             outputs: compiled.outputs(),
             job: compiled.bundle.job.clone(),
             files: compiled.bundle.files.clone(),
         })
+    }
+
+    fn plan(&self, job: &str) -> std::result::Result<Planned, PlanFault> {
+        self.core.plan(job)
+    }
+
+    fn computes(&self, program: &Program) -> Option<Computes> {
+        self.core.computes(program)
+    }
+
+    fn weigh(&self, job: JobId) -> Result<Weighed> {
+        self.core.weigh(&self.core.base.jobs.get(job)?)
     }
 
     fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job> {

@@ -32,6 +32,7 @@ mod names;
 mod node;
 mod open_jobs;
 mod own_data;
+mod pace;
 mod peer;
 mod peers;
 mod policy;
@@ -47,8 +48,10 @@ mod settings;
 mod shard_folders;
 mod statuses;
 mod stock;
+mod titles;
 mod transitions;
 mod unsettled;
+mod weighing;
 pub mod wires;
 mod witness;
 

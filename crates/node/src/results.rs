@@ -127,6 +127,9 @@ impl Results {
                 let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
                 self.monitor
                     .done(compiled.size.ands, Duration::from_millis(after));
+                let ran = Timestamp::now().millis().saturating_sub(running.since().millis());
+                let (protocol, bytes) = (compiled.protocol().name(), compiled.size.bytes);
+                self.monitor.ran(protocol, bytes, ran as f64 / 1000.0);
                 self.transitions.changed(&done);
                 Ok(())
             }

@@ -24,6 +24,7 @@ mod schema;
 mod secret;
 mod segment;
 mod window;
+mod wording;
 mod work;
 
 pub use cut::{Cut, HashKey, MAX_SHARDS, Placed, Placer, Placing};
@@ -35,3 +36,4 @@ pub use memory::Bytes;
 pub use propose::{Declaration, Proposal};
 pub use query::{OwnInput, Query};
 pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};
+pub use wording::{Word, words};

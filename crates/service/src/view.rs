@@ -118,6 +118,7 @@ impl From<Job> for JobView {
             protocol: proposal.protocol,
             program_kind: proposal.program.kind,
             program: proposal.program.digest.to_string(),
+            computes: None,
             inputs: proposal
                 .inputs
                 .into_iter()
@@ -147,6 +148,7 @@ impl From<live::Explained> for Explained {
     fn from(explained: live::Explained) -> Self {
         Explained {
             summary: explained.summary,
+            query: explained.query,
             outputs: explained.outputs,
             job: explained.job,
             files: explained

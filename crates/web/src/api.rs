@@ -6,6 +6,7 @@ mod fleet;
 mod health;
 mod jobs;
 mod kept;
+mod plans;
 mod session;
 mod tokens;
 
@@ -34,6 +35,7 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(jobs::decline))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::fetch))
+        .routes(routes!(plans::plan))
         .routes(routes!(kept::list))
         .routes(routes!(kept::drop_value))
         .routes(routes!(events::of_job))

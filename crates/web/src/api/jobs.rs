@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use cenote_api::Problem;
 use cenote_api::view::{
-    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Submit,
+    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, Submit,
 };
 use cenote_service::job::{Digest, JobId, PageRequest, StateName};
 use cenote_service::live::Submission;
@@ -92,11 +92,24 @@ pub(super) async fn list(
         let page = site.house.jobs.list(request)?;
         let peers = site.house.live.peers();
         Ok(JobPage {
-            jobs: page.jobs.into_iter().map(|job| seen(job, &peers)).collect(),
+            jobs: page
+                .jobs
+                .into_iter()
+                .map(|job| shown(site, job, &peers))
+                .collect(),
             next: page.next,
         })
     });
     Ok(Json(page.await?))
+}
+
+/// A job, with what it computes.
+fn shown(site: &Site, job: Job, peers: &[Peer]) -> JobView {
+    let computes = site.house.live.computes(&job.proposal.program);
+    JobView {
+        computes,
+        ..seen(job, peers)
+    }
 }
 
 /// Submits a job. The same body under the same `Idempotency-Key` gives the same job.
@@ -178,9 +191,16 @@ pub(super) async fn show(State(site): Shared, _: Reader, Named(id): Named) -> An
         let job = site.house.jobs.get(id)?;
         // Of an old job this may be gone.
         let explained = site.house.live.explain(id).ok().map(Explained::from);
+        let me = usize::from(site.house.live.about().party);
+        let is_undecided = job.decisions.get(me).is_some_and(Option::is_none);
+        let weighed = match is_undecided && job.state.name() == StateName::Proposed {
+            true => Some(site.house.live.weigh(id)?),
+            false => None,
+        };
         Ok(JobDetail {
-            job: seen(job, &site.house.live.peers()),
+            job: shown(site, job, &site.house.live.peers()),
             explained,
+            weighed,
         })
     });
     Ok(Json(detail.await?))
