@@ -13,7 +13,7 @@ pub use fleet::{
 };
 pub use job::{
     Approve, Decision, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
-    JobView, Revealed, Submit, Verdict,
+    JobView, ResultFormat, Revealed, Submit, Verdict,
 };
 pub use kept::{Keep, Kept, Take};
 pub use plan::{

@@ -9,7 +9,9 @@ use cenote_service::live::{
 use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
 
+use crate::compiled::QUERY;
 use crate::node::Node;
+use crate::results;
 use crate::weighing::asked;
 
 /// Kept values that are listed, at most.
@@ -51,6 +53,14 @@ impl Live for Node {
         self.core.plan(job)
     }
 
+    fn catalogue(&self) -> cenote_service::live::Catalogue {
+        cenote_service::live::Catalogue { parties: Vec::new() }
+    }
+
+    fn compose(&self, _: cenote_service::live::Compose) -> Result<cenote_service::live::Composed> {
+        Err(Error::Proposal("temp".into()))
+    }
+
     fn computes(&self, program: &Program) -> Option<Computes> {
         self.core.computes(program)
     }
@@ -74,6 +84,14 @@ impl Live for Node {
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
         let fetched = self.core.base.jobs.fetch(job, key, by, Timestamp::now())?;
         self.core.base.key.open_result(job, &fetched.sealed)
+    }
+
+    fn fetch_parquet(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
+        if self.core.base.jobs.get(job)?.proposal.program.kind != QUERY {
+            let what = "its outputs are no table: only the answer of a query is given out as Parquet";
+            return Err(Error::Proposal(what.into()));
+        }
+        results::parquet(&self.fetch(job, key, by)?)
     }
 
     fn data(&self) -> Result<Vec<Data>> {

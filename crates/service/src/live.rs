@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 pub use cenote_api::view::{
-    About, Alarm, AlarmKind, AskedQuery, Compared, Computes, Data, Input, LinkState, OtherConstant, Peer, Place,
+    About, Alarm, AlarmKind, AskedQuery, Catalogue, Compared, Compose, Composed, Computes, Data, Input, LinkState, OtherConstant, Peer, Place,
     PlanFault, PlanStep, Planned, Revealed, Running, RunningShards, Stock, Weighed,
 };
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,15 @@ pub trait Live: Send + Sync {
     /// That it cannot be proposed, and why.
     fn plan(&self, job: &str) -> std::result::Result<Planned, PlanFault>;
 
+    /// TEMP
+    /// # Errors
+    /// temp
+    fn catalogue(&self) -> cenote_api::view::Catalogue;
+    /// TEMP
+    /// # Errors
+    /// temp
+    fn compose(&self, wanted: cenote_api::view::Compose) -> Result<cenote_api::view::Composed>;
+
     /// What a program computes, in a line; nothing if its text is not kept here any more, or is long.
     fn computes(&self, program: &Program) -> Option<Computes>;
 
@@ -71,6 +80,12 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// Those of [`crate::Jobs::fetch`].
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>>;
+
+    /// The same as a Parquet file, of the answer of a query.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::fetch`]; [`crate::Error::Proposal`] if the job is no query, and then nothing is given out.
+    fn fetch_parquet(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>>;
 
     /// The data that jobs may be given here.
     ///

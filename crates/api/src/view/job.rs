@@ -300,6 +300,21 @@ pub struct Decline {
 pub struct Fetch {
     /// A word of the caller's choice. The result is given out once; for some minutes, who asks with the same word gets it again.
     pub key: String,
+    /// As what.
+    #[serde(default)]
+    pub format: ResultFormat,
+}
+
+/// As what a result is given out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ResultFormat {
+    /// JSON.
+    #[default]
+    Json,
+    /// A Parquet file; of queries only.
+    Parquet,
 }
 
 #[cfg(test)]

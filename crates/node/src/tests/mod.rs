@@ -17,4 +17,5 @@ mod shards;
 mod trunks;
 pub(crate) mod unsettled;
 mod waits;
+mod weighing;
 pub(crate) mod world;

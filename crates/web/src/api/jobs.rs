@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use cenote_api::Problem;
 use cenote_api::view::{
-    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, Submit,
+    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, ResultFormat, Submit,
 };
 use cenote_service::job::{Digest, JobId, PageRequest, StateName};
 use cenote_service::live::Submission;
@@ -337,12 +337,21 @@ pub(super) async fn fetch(
             "send a random word of your own",
         ));
     }
+    let format = fetch.format;
     let outputs = site.block(move |site| -> Answer<_> {
         check_theirs(site, id, &caller.principal)?;
-        Ok(site.house.live.fetch(id, &fetch.key, caller.principal.actor())?)
+        let (live, by) = (&site.house.live, caller.principal.actor());
+        Ok(match format {
+            ResultFormat::Json => live.fetch(id, &fetch.key, by)?,
+            ResultFormat::Parquet => live.fetch_parquet(id, &fetch.key, by)?,
+        })
     });
     let outputs = outputs.await??;
     // The bytes are wiped when they have been sent.
     let body = Body::from(Bytes::from_owner(outputs));
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    let kind = match format {
+        ResultFormat::Json => "application/json",
+        ResultFormat::Parquet => "application/vnd.apache.parquet",
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use cenote_api::Problem;
-use cenote_api::view::{Plan, PlanAsked};
+use cenote_api::view::{Plan, PlanAsked, PlanFault};
+use cenote_service::Error;
 
 use crate::body::Input;
 use crate::caller::Proposer;
@@ -37,6 +38,20 @@ fn planned(site: &Site, asked: PlanAsked) -> Answer<Plan> {
     };
     let job = match (asked.job, asked.compose) {
         (Some(job), None) => job,
+        (None, Some(compose)) => match site.house.live.compose(compose) {
+            Ok(composed) => {
+                plan.data = composed.data;
+                composed.job
+            }
+            Err(Error::Query { place, what }) => {
+                plan.fault = Some(PlanFault {
+                    message: what,
+                    at: place,
+                });
+                return Ok(plan);
+            }
+            Err(error) => return Err(error.into()),
+        },
         _ => {
             return Err(Refusal::unfit(
                 "bad-plan",

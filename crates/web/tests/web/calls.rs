@@ -1,5 +1,6 @@
 //! What calls do.
 
+mod plans;
 mod tokens;
 
 use cenote_service::Timestamp;
