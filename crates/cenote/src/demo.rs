@@ -45,7 +45,7 @@ pub fn write_samples(folder: &Path) -> Result<Vec<PathBuf>> {
         };
         let result = match bank {
             None => write_job(file),
-            Some(bank) => write_bank(file, bank),
+            Some(bank) => write_bank(file, bank, SAMPLE_CUSTOMERS),
         };
         result.map_err(|error| fault(&path, error))?;
         written.push(path);
@@ -70,25 +70,24 @@ ORDER BY joint DESC
 max_rows = 1000
 "#
     )?;
-    for (bank, letter) in (0..PARTIES).zip('a'..) {
-        let same = match bank {
-            0 => "",
-            _ => "same_rows_as = \"bank_a\"\n",
-        };
-        write!(
-            file,
-            r#"
-[[table]]
-name = "bank_{letter}"
-party = {bank}
-file = "bank-{bank}.csv"
-columns = {{ id = "char(14) not null", owed = "decimal(12,2) not null" }}
-max_rows = {SAMPLE_CUSTOMERS}
-unique = ["id"]
-{same}"#
-        )?;
+    for bank in 0..PARTIES {
+        let of = format!("party = {bank}\nfile = \"bank-{bank}.csv\"\n");
+        write!(file, "\n{}", bank_table(bank, SAMPLE_CUSTOMERS, &of))?;
     }
     file.flush()
+}
+
+/// How a bank's table of so many customers is declared. `of` stands behind its name: whose it is, or where its rows are.
+pub fn bank_table(bank: u8, customers: u64, of: &str) -> String {
+    let letter = char::from(b'a' + bank % 26);
+    let same = match bank {
+        0 => "",
+        _ => "same_rows_as = \"bank_a\"\n",
+    };
+    format!(
+        "[[table]]\nname = \"bank_{letter}\"\n{of}columns = {{ id = \"char(14) not null\", owed = \"decimal(12,2) not null\" }}\n\
+         max_rows = {customers}\nunique = [\"id\"]\n{same}"
+    )
 }
 
 /// A fixed mixing of 64 bits (the finaliser of SplitMix64, Steele et al. 2014).
@@ -99,12 +98,17 @@ fn scramble(x: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Made-up debts, the same at every call. No bank alone sees one above the limit; some joint ones are.
-fn write_bank(mut file: impl Write, bank: PartyId) -> std::io::Result<()> {
+/// The rows of a bank of so many customers: made-up debts, the same at every call. No bank alone sees one above the limit; some joint ones are.
+///
+/// # Errors
+/// Those of `file`.
+pub fn write_bank(mut file: impl Write, bank: PartyId, customers: u64) -> std::io::Result<()> {
     writeln!(file, "id,owed")?;
-    for customer in 0..SAMPLE_CUSTOMERS {
+    // However many there are, about 13 of them.
+    let few = (customers * 3 / 40).max(1);
+    for customer in 0..customers {
         // Few customers are large at all banks.
-        let large = scramble(customer).is_multiple_of(1500);
+        let large = scramble(customer).is_multiple_of(few);
         let (least, most) = if large { (20, 60) } else { (0, 20) };
         let percent = LIMIT / 100;
         let spread = (most - least) * percent;

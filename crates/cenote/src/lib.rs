@@ -45,6 +45,7 @@
 
 mod admission;
 mod bundle;
+pub mod catalogue;
 pub mod circuits;
 pub mod data;
 pub mod demo;

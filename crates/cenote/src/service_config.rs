@@ -25,6 +25,7 @@ pub(crate) struct ServiceTable {
     database: Option<Spanned<String>>,
     data: Option<PathBuf>,
     policy: Option<PathBuf>,
+    catalogue: Option<PathBuf>,
     http: Option<Spanned<String>>,
     http_names: Option<Spanned<Vec<Spanned<String>>>>,
     names: Option<Spanned<Vec<Spanned<String>>>>,
@@ -68,6 +69,8 @@ pub struct ServiceConfig {
     pub data: PathBuf,
     /// The file of the rules that approve jobs; without one, persons do.
     pub policy: Option<PathBuf>,
+    /// The file that says what is published of its tables to whom; without one, nothing is.
+    pub catalogue: PathBuf,
     /// Where its page and its commands reach it, `host:port`.
     pub http: String,
     /// Names, besides addresses, by which they may call it.
@@ -136,6 +139,7 @@ impl ServiceConfig {
             database,
             data: path(table.data, "data"),
             policy: table.policy.map(|policy| source.resolve(policy)),
+            catalogue: path(table.catalogue, "catalogue.toml"),
             http,
             http_names: http_names(table.http_names, source)?,
             names: names(table.names, parties, source)?,
@@ -347,6 +351,7 @@ mod tests {
         let service = load("[service]\n").unwrap().service.unwrap();
         assert!(service.folder.ends_with("service") && service.folder.is_absolute());
         assert!(service.data.ends_with("data"));
+        assert!(service.catalogue.ends_with("catalogue.toml"));
         assert_eq!(service.http, "127.0.0.1:7180");
         assert_eq!(service.names, ["party-0", "party-1", "party-2"]);
         assert!(service.http_names.is_empty());

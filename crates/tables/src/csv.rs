@@ -1,5 +1,6 @@
 //! Tables in CSV files.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 
 use crate::column::Builder;
@@ -97,6 +98,37 @@ impl<R: Read> Reader<R> {
             columns: columns.into_iter().map(Builder::finish).collect(),
             rows: self.rows - before,
         })
+    }
+}
+
+/// Calls `note` with the cells of each record behind the header, each with whether it has quotes. Gives the header.
+pub(crate) fn each_record(
+    source: impl Read,
+    note: &mut dyn FnMut(&[(Cow<'_, [u8]>, bool)]),
+) -> Result<Vec<String>, Fault> {
+    let mut records = Records::new(source);
+    let first = records.next().map_err(|broken| at_row(None, broken))?;
+    let header = header(first.ok_or(Problem::NoHeader)?)?;
+    if header.len() == 1 {
+        records.take_blank_lines();
+    }
+    let mut row = 0;
+    loop {
+        row += 1;
+        let Some(record) = records.next().map_err(|broken| at_row(Some(row), broken))? else {
+            return Ok(header);
+        };
+        if record.len() != header.len() {
+            let problem = Problem::Ragged {
+                found: record.len(),
+                expected: header.len(),
+            };
+            return Err(at_row(Some(row), (record.line, problem)));
+        }
+        let cells: Vec<_> = (0..record.len())
+            .map(|place| (record.get(place), record.is_quoted(place)))
+            .collect();
+        note(&cells);
     }
 }
 

@@ -66,14 +66,14 @@ pub fn read_open(mut file: File, path: &Path, fields: &[Field], max_rows: usize)
     read().map_err(|fault: Fault| fault.of(path))
 }
 
-enum Format {
+pub(crate) enum Format {
     Parquet,
     Gzip,
     Csv,
 }
 
 impl Format {
-    fn of(file: &mut File, path: &Path) -> io::Result<Self> {
+    pub(crate) fn of(file: &mut File, path: &Path) -> io::Result<Self> {
         if ends_in(path, "parquet") || looks_like_parquet(file)? {
             return Ok(Format::Parquet);
         }
@@ -81,6 +81,18 @@ impl Format {
             true => Format::Gzip,
             false => Format::Csv,
         })
+    }
+}
+
+/// Calls `note` with the cells of each record of a CSV file, each with whether it has quotes. Gives the names of the columns.
+pub(crate) fn each_record(
+    file: &mut File,
+    path: &Path,
+    note: &mut dyn FnMut(&[(Cow<'_, [u8]>, bool)]),
+) -> Result<Vec<String>, Fault> {
+    match Format::of(file, path).map_err(Problem::Unreadable)? {
+        Format::Gzip => csv::each_record(MultiGzDecoder::new(&*file), note),
+        Format::Csv | Format::Parquet => csv::each_record(&*file, note),
     }
 }
 

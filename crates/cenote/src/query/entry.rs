@@ -16,23 +16,23 @@ use crate::settings_file::SettingsFile;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TableEntry {
-    name: Spanned<String>,
-    pub(super) party: Spanned<u8>,
-    columns: Spanned<Columns>,
-    max_rows: Spanned<u64>,
+pub(crate) struct TableEntry {
+    pub(crate) name: Spanned<String>,
+    pub(crate) party: Spanned<u8>,
+    pub(crate) columns: Spanned<Columns>,
+    pub(crate) max_rows: Spanned<u64>,
     #[serde(default)]
-    unique: Vec<Unique>,
+    pub(crate) unique: Vec<Unique>,
     #[serde(default)]
-    at_most: BTreeMap<String, usize>,
+    pub(crate) at_most: BTreeMap<String, usize>,
     #[serde(default)]
-    distinct: BTreeMap<String, usize>,
+    pub(crate) distinct: BTreeMap<String, usize>,
     #[serde(default)]
-    below: BTreeMap<String, u64>,
+    pub(crate) below: BTreeMap<String, u64>,
     #[serde(default)]
-    values: BTreeMap<String, Vec<String>>,
-    same_rows_as: Option<String>,
-    pub(super) file: Option<PathBuf>,
+    pub(crate) values: BTreeMap<String, Vec<String>>,
+    pub(crate) same_rows_as: Option<String>,
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// A column in which no value comes twice, or several that are unique together.
@@ -41,13 +41,13 @@ pub(super) struct TableEntry {
     untagged,
     expecting = "`unique` has names of columns, and for columns that are unique together lists of names"
 )]
-enum Unique {
+pub(crate) enum Unique {
     Alone(String),
     Together(Vec<String>),
 }
 
 /// Columns and their types, in the order of the file.
-struct Columns(Vec<(String, String)>);
+pub(crate) struct Columns(Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Columns {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Columns {
 }
 
 /// A table as it is declared.
-pub(super) fn declared(source: &SettingsFile, entry: TableEntry, parties: u8) -> Result<Declared> {
+pub(crate) fn declared(source: &SettingsFile, entry: TableEntry, parties: u8) -> Result<Declared> {
     let at = entry.columns.span();
     let fields = entry
         .columns

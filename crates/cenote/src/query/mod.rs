@@ -11,10 +11,11 @@ mod report;
 mod run;
 pub(crate) mod shards;
 
-pub use cenote_query::{Place, PlanStep, Proposal, Query, Word, share, words};
+pub use cenote_query::{Declared, Place, PlanStep, Proposal, Query, Word, share, words};
 pub use cenote_tables::{Table, show};
 
 pub use self::entry::field;
+pub(crate) use self::entry::{Columns, TableEntry, Unique, declared};
 pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
 pub use self::policy::{AskedToday, Policy};

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use cenote_net::PartyId;
 use cenote_query::{Declared, FlowKind, Query};
+use cenote_tables::Field;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::answers::{Answers, Limit};
 use super::file::QueryJob;
+use crate::catalogue::{Limits, TableRule, own_name};
 use crate::settings_file::SettingsFile;
 use crate::{Error, Result};
 
@@ -91,8 +93,42 @@ impl Policy {
     }
 
     fn rule(&self, table: &str) -> Result<&Rule> {
-        let rule = self.rules.iter().find(|rule| rule.name == table);
-        rule.ok_or_else(|| self.refused(table, "it is not named there"))
+        self.known(table)
+            .ok_or_else(|| self.refused(table, "it is not named there"))
+    }
+
+    /// The rule for a table. A job may put the name of its party before that of the table.
+    fn known(&self, table: &str) -> Option<&Rule> {
+        let named = |name: &str| self.rules.iter().find(|rule| rule.name == name);
+        named(table).or_else(|| named(own_name(table)))
+    }
+
+    /// What a party with this policy, or without one, lets be asked of a table.
+    pub(crate) fn limits(policy: Option<&Policy>, table: &str) -> Limits {
+        let Some(policy) = policy else {
+            return Limits::Free;
+        };
+        policy.known(table).map_or(Limits::Closed, |rule| {
+            Limits::Rule(TableRule {
+                min_group: rule.min_group.unwrap_or(0),
+                hidden: rule.hidden.clone(),
+                aggregates_only: rule.aggregates_only,
+                answers_per_day: rule.answers_per_day,
+            })
+        })
+    }
+
+    /// The columns that the rule of a table hides and that are not among these; nothing if there is no rule.
+    pub(crate) fn hidden_besides(&self, table: &str, fields: &[Field]) -> Option<Vec<&str>> {
+        let rule = self.known(table)?;
+        let is_besides = |name: &&String| fields.iter().all(|field| field.name != **name);
+        Some(
+            rule.hidden
+                .iter()
+                .filter(is_besides)
+                .map(String::as_str)
+                .collect(),
+        )
     }
 
     /// Sees that `query` may be asked of the tables of `me`: of all that the job declares, since all are bound to data and read.
@@ -210,9 +246,10 @@ impl Policy {
         let own = query.schema().tables.iter().filter(|table| table.party == me);
         let mut limits = Vec::new();
         for table in own {
-            if let Some(most) = self.rule(&table.name)?.answers_per_day {
+            let rule = self.rule(&table.name)?;
+            if let Some(most) = rule.answers_per_day {
                 limits.push(Limit {
-                    table: &table.name,
+                    table: &rule.name,
                     most,
                 });
             }

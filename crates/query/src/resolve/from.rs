@@ -5,10 +5,12 @@ use sqlparser::tokenizer::Span;
 
 use super::expression::Context;
 use super::literal;
+use super::named::TableName;
 use super::resolver::{Named, Resolver};
 use super::scope::{Scope, Visible, means, place, rename, short};
 use crate::error::{Error, Place, Result};
 use crate::expr::{Comparison, Expr};
+use crate::near::{meant, nearest};
 use crate::relation::{Info, Operation, Relation};
 use crate::schema::MAX_TABLES;
 use crate::work::few_columns;
@@ -186,14 +188,21 @@ impl Resolver<'_> {
                 sample: None,
                 index_hints,
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
-                let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..] else {
-                    return Err(Error::query(
-                        place(name.span()),
-                        "write the name of a table alone, without a schema",
-                    ));
+                let (party, ident) = match &name.0[..] {
+                    [ast::ObjectNamePart::Identifier(ident)] => (None, ident),
+                    [
+                        ast::ObjectNamePart::Identifier(party),
+                        ast::ObjectNamePart::Identifier(ident),
+                    ] => (Some(party), ident),
+                    _ => {
+                        return Err(Error::query(
+                            place(name.span()),
+                            "write the name of a table alone, or behind that of its party: party.table",
+                        ));
+                    }
                 };
                 let called = alias.as_ref().map_or(ident, |alias| &alias.name);
-                (self.table(ident, named)?, alias, Some(called))
+                (self.table(party, ident, named)?, alias, Some(called))
             }
             TableFactor::Derived {
                 lateral: false,
@@ -239,27 +248,26 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn table(&self, name: &ast::Ident, named: &[Named<'_>]) -> Result<Relation> {
-        let known = named.iter().rev().find(|known| means(name, &known.name.value));
+    fn table(&self, party: Option<&ast::Ident>, name: &ast::Ident, named: &[Named<'_>]) -> Result<Relation> {
+        let called = |known: &&Named<'_>| party.is_none() && means(name, &known.name.value);
+        let known = named.iter().rev().find(called);
         self.use_tables(known.map_or(1, |known| known.relation.tables()), place(name.span))?;
         if let Some(known) = known {
             self.work.make(known.relation.parts(), place(name.span))?;
             return Ok((*known.relation).clone());
         }
-        let at = self
-            .schema
-            .tables
-            .iter()
-            .position(|table| means(name, &table.name));
-        let Some(at) = at else {
-            let names: Vec<&str> = self
-                .schema
-                .tables
-                .iter()
-                .map(|table| table.name.as_str())
-                .collect();
-            let what = format!("there is no table {name}; the tables are {}", names.join(", "));
-            return Err(Error::query(place(name.span), what));
+        let wanted = TableName::new(party, name);
+        let mut tables = self.schema.tables.iter();
+        let Some(at) = tables.position(|table| wanted.is_of(&table.name)) else {
+            let names = || self.schema.tables.iter().map(|table| table.name.as_str());
+            let what = format!(
+                "there is no table {wanted}{}; the tables are {}",
+                meant(&nearest(&name.value, names())),
+                names().collect::<Vec<_>>().join(", ")
+            );
+            let at = wanted.at;
+            self.missing.replace(Some(wanted));
+            return Err(Error::query(at, what));
         };
         let table = &self.schema.tables[at];
         self.work.make(table.fields.len(), place(name.span))?;

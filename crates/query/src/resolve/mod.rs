@@ -8,6 +8,7 @@ mod grouping_sets;
 mod interval;
 mod literal;
 mod moment;
+mod named;
 mod number;
 mod operators;
 mod order;
@@ -24,10 +25,10 @@ mod subquery;
 mod text;
 mod window;
 
-use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::thread;
 
+pub use self::named::{TableName, tables_named};
 use self::parse::parse;
 pub(crate) use self::resolver::Resolved;
 use self::resolver::Resolver;
@@ -44,17 +45,17 @@ const STACK: usize = 64 << 20;
 /// # Errors
 /// [`Error::Query`] with the place.
 pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<(Resolved, Work)> {
-    let read = || {
+    on_a_large_stack(|| {
         let query = parse(sql)?;
         let work = Work::default();
-        let resolver = Resolver {
-            schema,
-            work: &work,
-            tables: Cell::new(0),
-        };
+        let resolver = Resolver::new(schema, &work);
         let resolved = resolver.query(&query, &[])?;
         Ok((resolved, work))
-    };
+    })
+}
+
+/// Does `read` on a thread that has room for the deepest query.
+fn on_a_large_stack<T: Send>(read: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     thread::scope(|scope| {
         let builder = thread::Builder::new().name("query".into()).stack_size(STACK);
         match builder.spawn_scoped(scope, read) {

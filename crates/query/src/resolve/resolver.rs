@@ -1,10 +1,11 @@
 //! What resolving a query goes by, and what it gives.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use sqlparser::ast;
 
+use super::named::TableName;
 use crate::relation::{Order, Relation};
 use crate::schema::Schema;
 use crate::work::Work;
@@ -31,4 +32,17 @@ pub(super) struct Resolver<'a> {
     pub(super) work: &'a Work,
     /// Tables so far.
     pub(super) tables: Cell<usize>,
+    /// A table that the query names and the schema does not have.
+    pub(super) missing: RefCell<Option<TableName>>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(schema: &'a Schema, work: &'a Work) -> Self {
+        Resolver {
+            schema,
+            work,
+            tables: Cell::new(0),
+            missing: RefCell::default(),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use sqlparser::tokenizer::Span;
 
 use crate::error::{Error, Place, Result};
 use crate::expr::{Expr, ValueKind};
+use crate::near::{meant, nearest};
 use crate::relation::{Info, Relation};
 use crate::schema::MAX_NAME;
 
@@ -96,10 +97,12 @@ impl Scope {
                 };
                 Err(Error::query(at, what))
             }
-            (None, _) => Err(Error::query(
-                at,
-                format!("there is no column {called}; {}", self.names()),
-            )),
+            (None, _) => {
+                let others = self.0.iter().map(|visible| visible.name.as_str());
+                let near = nearest(&name.value, others.filter(|other| *other != name.value));
+                let what = format!("there is no column {called}{}; {}", meant(&near), self.names());
+                Err(Error::query(at, what))
+            }
         }
     }
 
