@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use cenote_api::Problem;
 use cenote_api::view::{
-    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, ResultFormat, Submit,
+    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, ResultFormat, Submit, Weighed,
 };
 use cenote_service::job::{Digest, JobId, PageRequest, StateName};
 use cenote_service::live::Submission;
@@ -194,7 +194,10 @@ pub(super) async fn show(State(site): Shared, _: Reader, Named(id): Named) -> An
         let me = usize::from(site.house.live.about().party);
         let is_undecided = job.decisions.get(me).is_some_and(Option::is_none);
         let weighed = match is_undecided && job.state.name() == StateName::Proposed {
-            true => Some(site.house.live.weigh(id)?),
+            true => Some(site.house.live.weigh(id).unwrap_or_else(|error| Weighed {
+                allowance: vec![Refusal::from(error).problem.message],
+                ..Weighed::default()
+            })),
             false => None,
         };
         Ok(JobDetail {
