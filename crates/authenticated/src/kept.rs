@@ -24,7 +24,7 @@ use crate::setup::Base;
 use crate::steps;
 
 /// The coins of a journal make up for a copy until so many times the pool has been drawn: about one place in fifty is untouched then.
-const POOLS_OF_A_COPY: usize = 4;
+const POOLS_OF_A_COPY: u64 = 4;
 
 /// What a session keeps.
 struct Keeping<'a> {
@@ -189,8 +189,8 @@ impl Numbers {
     /// Notes a lot of so many on the disk, of which nothing has been drawn yet.
     pub(crate) fn made(&mut self, coin: Block, count: usize) -> Result<()> {
         let first = self.kept.next(0) * u64::from(MAX_LOT);
-        let most = POOLS_OF_A_COPY * self.size / count.max(1);
-        self.kept.made(0, coin, count, most.max(2))?;
+        self.kept
+            .made(0, coin, count, POOLS_OF_A_COPY * self.size as u64)?;
         let mut numbers = self.pool.room();
         numbers.extend((first..).take(count));
         self.pool.refill(numbers, (0..count as u32).collect(), coin);

@@ -16,6 +16,8 @@ use crate::{
 
 /// The longest single attempt.
 const ATTEMPT: Duration = Duration::from_secs(10);
+/// How long an address may take to answer. To one that is silent the system speaks less and less often, so that one that is back would be noticed late.
+const ANSWER: Duration = Duration::from_secs(2);
 /// The pause after the first failed attempt; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(640);
@@ -154,7 +156,7 @@ pub(crate) fn reach(address: &str, deadline: Deadline) -> std::result::Result<Tc
         .map_err(|error| format!("looking up \"{address}\": {error}"))?
     {
         let Some(left) = deadline.remaining() else { break };
-        match TcpStream::connect_timeout(&socket, left) {
+        match TcpStream::connect_timeout(&socket, left.min(ANSWER)) {
             Ok(stream) => return Ok(stream),
             Err(error) => reason = format!("{socket}: {error}"),
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cenote_service::job::{self, FailKind, Job, JobId, PageRequest, StateName};
 use cenote_service::live::AlarmKind;
-use cenote_service::{Jobs, Timestamp, waits_for};
+use cenote_service::{Jobs, Timestamp};
 
 use crate::base::Base;
 use crate::core::Core;
@@ -17,6 +17,7 @@ use crate::open_jobs::OpenJobs;
 use crate::peer::{Greeting, Peer};
 use crate::peers::{Peers, Task};
 use crate::proposals::Proposals;
+use crate::room::Room;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::stock::{self, Stock};
@@ -104,6 +105,7 @@ pub(crate) struct Clock {
     proposals: Arc<Proposals>,
     against: Arc<AgainstPeers>,
     witness: Arc<Witness>,
+    room: Arc<Room>,
 }
 
 impl Clock {
@@ -120,6 +122,7 @@ impl Clock {
             proposals: Arc::clone(proposals),
             against: Arc::clone(&base.against),
             witness: Arc::clone(&base.witness),
+            room: Arc::clone(&base.room),
         }
     }
 
@@ -179,8 +182,7 @@ impl Clock {
         if !wait {
             return;
         }
-        let peers = self.peers.seen();
-        match self.jobs.expire(now, move |job| waits_for(job, &peers)) {
+        match self.jobs.expire(now, self.room.view_of_waits()) {
             Ok(jobs) => jobs.iter().for_each(|job| self.transitions.changed(job)),
             Err(error) => tracing::error!(%error, "deadlines cannot be looked at"),
         }
@@ -189,7 +191,7 @@ impl Clock {
     /// For whom a job waits that runs.
     fn waited_for(&self, id: JobId) -> Option<String> {
         let job = self.jobs.get(id).ok()?;
-        waits_for(&job, &self.peers.seen())
+        self.room.waits_for(&job)
     }
 
     fn look_at_peers(&self) {

@@ -59,6 +59,7 @@ impl Tally {
             latency: LATENCY.into_iter().zip(self.latency).collect(),
             latency_sum: self.latency_sum,
             memory: cenote_session::memory::resident().unwrap_or(0),
+            free: None,
             refused: self.refused.clone(),
         }
     }

@@ -9,7 +9,7 @@ use cenote_service::job::{
 };
 use cenote_service::live::Approval;
 use cenote_service::policy::{Past, Ruling, Verdict};
-use cenote_service::{Error, Jobs, Policy, Result, Timestamp, waits_for};
+use cenote_service::{Error, Jobs, Policy, Result, Timestamp};
 
 use crate::base::Base;
 use crate::compiled::{Compiled, Work};
@@ -21,6 +21,7 @@ use crate::own_data::OwnData;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
 use crate::programs::Programs;
+use crate::room::Room;
 use crate::scheduler::Scheduler;
 use crate::transitions::Transitions;
 use crate::witness::Witness;
@@ -59,6 +60,7 @@ pub(crate) struct Decisions {
     scheduler: Arc<Scheduler>,
     transitions: Arc<Transitions>,
     witness: Arc<Witness>,
+    room: Arc<Room>,
     /// One approval at a time: its posted values and its record belong together.
     approving: Mutex<()>,
 }
@@ -77,6 +79,7 @@ impl Decisions {
             scheduler: Arc::clone(&base.scheduler),
             transitions: Arc::clone(transitions),
             witness: Arc::clone(&base.witness),
+            room: Arc::clone(&base.room),
             approving: Mutex::default(),
         }
     }
@@ -311,21 +314,17 @@ impl Decisions {
     }
 
     /// A peer may be the first to find that a deadline has passed: this party says for whom the job waited, as it sees it.
-    fn with_what_it_waited_for(&self, id: JobId, says: Remote) -> Remote {
-        let Remote::Fail {
-            kind: kind @ FailKind::Deadline,
-            reason,
-        } = says
-        else {
-            return says;
-        };
-        let job = self.jobs.get(id).ok();
-        let waited_for = job.and_then(|job| waits_for(&job, &self.peers.seen()));
-        let reason = match waited_for {
-            Some(waited_for) => format!("{reason}; it waited for {waited_for}"),
-            None => reason,
-        };
-        Remote::Fail { kind, reason }
+    fn with_what_it_waited_for(&self, id: JobId, mut says: Remote) -> Remote {
+        if let Remote::Fail {
+            kind: FailKind::Deadline,
+            waited_for,
+            ..
+        } = &mut says
+        {
+            let job = self.jobs.get(id).ok();
+            *waited_for = job.and_then(|job| self.room.waits_for(&job));
+        }
+        says
     }
 
     /// Moves an unfinished job on, of which the program is here.

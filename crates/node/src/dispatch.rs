@@ -283,7 +283,15 @@ impl Core {
                 job,
                 failure: kind,
                 reason,
-            } => self.decisions.hear(from, job, Remote::Fail { kind, reason }),
+            } => self.decisions.hear(
+                from,
+                job,
+                Remote::Fail {
+                    kind,
+                    reason,
+                    waited_for: None,
+                },
+            ),
             Message::Start { job, shelf, again } if from == LEADER => {
                 self.transitions.hear_start(from, job, Call { shelf, again })
             }

@@ -151,8 +151,15 @@ impl Live for Node {
         self.core.base.monitor.alarms()
     }
 
+    fn stuck(&self) -> Option<String> {
+        self.core.base.room.fault()
+    }
+
     fn counts(&self) -> Counts {
-        self.core.base.monitor.counts()
+        Counts {
+            free: self.core.base.room.free(),
+            ..self.core.base.monitor.counts()
+        }
     }
 
     fn listen(&self) -> Listener {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -229,15 +229,7 @@ impl Programs {
             return Ok(());
         }
         let text = text_of(&compiled.bundle).map_err(Error::Proposal)?;
-        let fault = |error: std::io::Error| match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Error::Full {
-                path: self.folder.clone(),
-            },
-            _ => Error::File {
-                path: self.folder.clone(),
-                reason: error.to_string(),
-            },
-        };
+        let fault = |error: std::io::Error| Error::of_file(&self.folder, &error);
         self.make_room(needed).map_err(fault)?;
         write_whole(
             &self.folder,

@@ -22,6 +22,7 @@ use crate::peer::Piece;
 use crate::peers::Peers;
 use crate::policy::PolicyInForce;
 use crate::programs::Programs;
+use crate::room::Room;
 use crate::transitions::Transitions;
 
 /// How long a job may take that does not say.
@@ -47,6 +48,7 @@ pub(crate) struct Proposals {
     peers: Arc<Peers>,
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
+    room: Arc<Room>,
 }
 
 impl Proposals {
@@ -65,6 +67,7 @@ impl Proposals {
             peers: Arc::clone(&base.peers),
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
+            room: Arc::clone(&base.room),
         }
     }
 
@@ -81,13 +84,14 @@ impl Proposals {
         if let Some(job) = self.jobs.repeated(key.clone(), body)? {
             return match submission.approval {
                 Some(approval) if self.decisions.awaits_approval(&job) => {
-                    let id = job.proposal.id;
                     self.propose_to_peers(&job);
+                    let id = job.proposal.id;
                     self.as_decided(id, self.decisions.approve(id, approval, by))
                 }
                 _ => Ok(job),
             };
         }
+        self.room.check()?;
         let bundle = Bundle {
             job: submission.job,
             files: submission.files,
@@ -178,12 +182,16 @@ impl Proposals {
         Ok(approval)
     }
 
-    /// A job that was submitted, and decided on here or else decided or ended meanwhile.
+    /// A job that was submitted, and decided on here or else decided or ended meanwhile. It is on record whatever became of the decision.
     fn as_decided(&self, id: JobId, decided: Result<Job>) -> Result<Job> {
         match decided {
             Err(Error::NoTransition { .. }) => self.jobs.get(id),
             decided => decided,
         }
+        .map_err(|cause| Error::Recorded {
+            job: id,
+            cause: Box::new(cause),
+        })
     }
 
     fn propose_to_peers(&self, job: &Job) {
@@ -278,6 +286,9 @@ impl Proposals {
 
     /// A peer's proposal, of which the program is here.
     fn consider(&self, from: u8, proposal: Proposal, compiled: &Compiled) {
+        if let Err(error) = self.room.check() {
+            return self.put_off(from, &proposal, &error.to_string());
+        }
         let there = || match usize::from(compiled.parties()) > self.parties {
             true => Err("it has more parties than this service".to_owned()),
             false => Ok(()),

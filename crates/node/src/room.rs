@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cenote::text::megabytes;
-use cenote_service::Database;
 use cenote_service::live::AlarmKind;
+use cenote_service::{Database, Error, Job, waits_for};
 
 use crate::locks::{Mutex, lock};
 use crate::message::Message;
@@ -16,10 +16,12 @@ use crate::settings::Settings;
 
 /// With less room than this no jobs are taken: a submission and its program must fit.
 const LEAST: u64 = 16 << 20;
+/// Once no jobs were taken, with so much room they are again: a little that comes and goes changes nothing.
+const AGAIN_WITH: u64 = 2 * LEAST;
 /// How often it is tried whether the database can be written again.
 const AGAIN: Duration = Duration::from_secs(2);
-/// How often the peers are told again that nothing can be recorded.
-const TOLD_AGAIN: Duration = Duration::from_secs(20);
+/// How often the peers are told again how this service stands.
+const TOLD_AGAIN: Duration = Duration::from_secs(10);
 
 /// What the alarms are about.
 const RECORD: &str = "record";
@@ -33,6 +35,8 @@ pub(crate) struct Room {
     database: Database,
     monitor: Arc<Monitor>,
     peers: Arc<Peers>,
+    /// Whether there was too little room when that was looked at last.
+    is_short: Mutex<bool>,
     told: Mutex<Told>,
     tried: Mutex<Instant>,
 }
@@ -42,6 +46,11 @@ struct Told {
     /// Whether nothing can be recorded.
     stuck: bool,
     at: Instant,
+}
+
+/// Whether there is too little room, where it `was` so before.
+fn is_short(was: bool, free: u64) -> bool {
+    free < if was { AGAIN_WITH } else { LEAST }
 }
 
 impl Room {
@@ -57,6 +66,7 @@ impl Room {
             database: database.clone(),
             monitor: Arc::clone(monitor),
             peers: Arc::clone(peers),
+            is_short: Mutex::new(false),
             told: Mutex::new(Told {
                 stuck: false,
                 at: Instant::now(),
@@ -66,9 +76,17 @@ impl Room {
     }
 
     /// Bytes that are free on the disk of the service's folder; nothing where the system does not say.
-    fn free(&self) -> Option<u64> {
+    pub(crate) fn free(&self) -> Option<u64> {
         let room = rustix::fs::statvfs(&self.folder).ok()?;
         Some(room.f_bavail.saturating_mul(room.f_frsize))
+    }
+
+    /// The room that is left, if that is too little to take jobs.
+    fn too_little(&self) -> Option<u64> {
+        let free = self.free()?;
+        let mut short = lock(&self.is_short);
+        *short = is_short(*short, free);
+        short.then_some(free)
     }
 
     /// Why nothing can be recorded at present, if that is so.
@@ -76,13 +94,37 @@ impl Room {
         if let Some(fault) = self.database.fault() {
             return Some(format!("nothing can be recorded: {fault}"));
         }
-        let free = self.free().filter(|free| *free < LEAST)?;
+        let free = self.too_little()?;
         Some(format!(
             "the disk of {} is full: {} MB are free, and it takes {} MB at least; make room there, and the service goes on by itself",
             self.folder.display(),
             megabytes(free),
-            megabytes(LEAST)
+            megabytes(AGAIN_WITH)
         ))
+    }
+
+    /// Sees that there is room for another job.
+    ///
+    /// # Errors
+    /// [`Error::Full`].
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.too_little() {
+            None => Ok(()),
+            Some(_) => Err(Error::Full {
+                place: self.folder.display().to_string(),
+            }),
+        }
+    }
+
+    /// Says for whom a job waits, as this party sees it at present.
+    pub(crate) fn view_of_waits(&self) -> impl Fn(&Job) -> Option<String> + Send + use<> {
+        let (peers, stuck) = (self.peers.seen(), self.fault());
+        move |job| waits_for(job, &peers, stuck.as_deref())
+    }
+
+    /// For whom a job waits, as this party sees it.
+    pub(crate) fn waits_for(&self, job: &Job) -> Option<String> {
+        self.view_of_waits()(job)
     }
 
     /// By the clock: raises and ends the alarms, tells the peers, and tries again what has failed.
@@ -119,22 +161,34 @@ impl Room {
         }
     }
 
-    /// Tells all peers what is new, and now and then again that nothing can be recorded: a peer that did not listen before, as to a party that was
-    /// put back, hears it then.
+    /// Tells all peers what is new, and now and then again how this service stands: a word that was lost, or that a peer did not listen to, is heard then.
     fn tell_all(&self, stuck: bool) {
         let mut told = lock(&self.told);
-        if told.stuck != stuck || (stuck && told.at.elapsed() >= TOLD_AGAIN) {
+        if told.stuck != stuck || told.at.elapsed() >= TOLD_AGAIN {
             (told.stuck, told.at) = (stuck, Instant::now());
             self.peers
                 .tell_all(self.peers.count(), &Message::Recording { works: !stuck });
         }
     }
 
-    /// Tells a peer, if nothing can be recorded here.
+    /// Tells a peer whether anything can be recorded here. The lock is held until it is told, so that no older word comes after a newer one.
     pub(crate) fn tell(&self, peer: u8) {
         let told = lock(&self.told);
-        if told.stuck {
-            self.peers.tell(peer, &Message::Recording { works: false });
-        }
+        self.peers.tell(peer, &Message::Recording { works: !told.stuck });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_little_room_that_comes_and_goes_changes_nothing() {
+        let mut short = false;
+        let looked = [LEAST, LEAST - 1, LEAST, AGAIN_WITH - 1, AGAIN_WITH, LEAST].map(|free| {
+            short = is_short(short, free);
+            short
+        });
+        assert_eq!(looked, [false, true, true, true, false, false]);
     }
 }

@@ -75,7 +75,7 @@ impl Statuses {
         self.witness.look_at(peer);
     }
 
-    /// Tells a peer whether nothing can be recorded here, what stock is here, where all unfinished jobs stand that it takes part in, and which begin.
+    /// Tells a peer whether anything can be recorded here, what stock is here, where all unfinished jobs stand that it takes part in, and which begin.
     pub(crate) fn tell_statuses(&self, peer: u8) {
         self.room.tell(peer);
         self.stock.tell_levels(peer);

@@ -69,6 +69,7 @@ struct Inner {
     meter: Arc<Meter>,
     health: Arc<Health>,
     durable: Arc<Mutex<Head>>,
+    address: Address,
     folder: Folder,
 }
 
@@ -119,6 +120,7 @@ impl Database {
                 meter,
                 health,
                 durable,
+                address: address.clone(),
                 folder,
             }),
         })
@@ -182,6 +184,27 @@ impl Database {
     /// Where the audit log is.
     pub fn audit_file(&self) -> PathBuf {
         self.inner.folder.file(audit::FILE)
+    }
+
+    /// Bytes of the database, and of the audit log.
+    ///
+    /// # Errors
+    /// Where they cannot be looked at.
+    pub fn bytes(&self) -> Result<[u64; 2]> {
+        let database = match &self.inner.address {
+            Address::Embedded => {
+                let of =
+                    |name: &str| std::fs::metadata(self.inner.folder.file(name)).map_or(0, |file| file.len());
+                of(SQLITE) + of(&format!("{SQLITE}-wal"))
+            }
+            Address::Postgres(_) => self.read(|connection| {
+                let row = connection.one("SELECT pg_database_size(current_database())", &[])?;
+                row.map_or(Ok(0), |row| row.count(0))
+            })?,
+        };
+        let log = self.audit_file();
+        let log = std::fs::metadata(&log).map_err(|error| Error::file(&log, error))?;
+        Ok([database, log.len()])
     }
 
     /// What its statements have cost so far.

@@ -1,6 +1,7 @@
 //! What can go wrong in what a service remembers.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use cenote_api::view::Place;
 
@@ -11,7 +12,7 @@ use crate::token::Scope;
 /// The result of most calls of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a call did not do what was asked; what it was asked to do has then changed nothing, but for [`Error::Unknown`].
+/// Why a call did not do what was asked; what it was asked to do has then changed nothing, but for [`Error::Unknown`] and [`Error::Recorded`].
 ///
 /// No message holds a secret, a value, or the text of a database's address.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -49,10 +50,20 @@ pub enum Error {
     #[error("the database: {0}")]
     Database(String),
     /// A disk has no room for what is to be recorded; nothing has changed.
-    #[error("the disk of {} is full; make room there, and the service goes on by itself", path.display())]
+    #[error("the disk of {place} is full; make room there, and the service goes on by itself")]
     Full {
-        /// The file that cannot grow.
-        path: PathBuf,
+        /// The file that cannot grow, or the server that has no room.
+        place: String,
+    },
+    /// A job was submitted and recorded, and what should have followed was not done.
+    #[error(
+        "job {job} is recorded, and what this party decides on it could not be: {cause}; submit it again with the same idempotency key, or decide on it by hand"
+    )]
+    Recorded {
+        /// The job.
+        job: JobId,
+        /// Why this party's decision is missing.
+        cause: Box<Error>,
     },
     /// The database's file cannot be read as one.
     #[error(
@@ -80,7 +91,7 @@ pub enum Error {
     },
     /// The audit log is not what the database says it is.
     #[error("the audit log, {file} in the service's folder: {0}; {advice}", file = crate::audit::FILE, advice = .0.advice())]
-    Audit(#[from] Fault),
+    Audit(Fault),
     /// What the database holds cannot have been written by a service.
     #[error("the database holds {0}, which no service writes: it was changed by something else")]
     Corrupt(String),
@@ -259,11 +270,35 @@ pub enum Error {
     Closed,
 }
 
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Full(place) => Error::Full { place },
+            fault => Error::Audit(fault),
+        }
+    }
+}
+
 impl Error {
+    /// What the system says of the file or folder at `path`.
+    pub fn of_file(path: &Path, error: &std::io::Error) -> Self {
+        match is_full(error) {
+            true => Error::Full {
+                place: path.display().to_string(),
+            },
+            false => Error::file(path, error),
+        }
+    }
+
     pub(crate) fn file(path: impl Into<PathBuf>, reason: impl ToString) -> Self {
         Error::File {
             path: path.into(),
             reason: reason.to_string(),
         }
     }
+}
+
+/// Whether a disk has no room.
+pub(crate) fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }

@@ -1,8 +1,8 @@
 //! The folder of a service, which one process at a time may use.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -32,14 +32,17 @@ pub(crate) fn take_within(patience: Duration, mut take: impl FnMut() -> Result<b
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    _lock: File,
+    /// Nothing in a folder that no service has used.
+    _lock: Option<File>,
 }
 
 impl Folder {
-    /// Takes the folder at `path`, which is made where there is none, for its owner only. One that is in use is waited for, two seconds.
+    /// Takes the folder at `path`, which is made where there is none, for its owner only; what others may do in one that is there is taken from them. One that
+    /// is in use is waited for, two seconds.
     ///
     /// # Errors
-    /// [`Error::InUse`] where another process has it, with that process's number; [`Error::File`] where it cannot be used.
+    /// [`Error::InUse`] where another process has it, with that process's number; [`Error::File`] where it cannot be used, or others may use it and this
+    /// process cannot change that.
     pub fn claim(path: &Path) -> Result<Self> {
         Self::claim_within(path, PATIENCE)
     }
@@ -51,6 +54,7 @@ impl Folder {
             .mode(0o700)
             .create(path)
             .map_err(fault)?;
+        close_to_others(path)?;
         let name = path.join(LOCK);
         let mut lock = OpenOptions::new()
             .read(true)
@@ -60,28 +64,30 @@ impl Folder {
             .mode(0o600)
             .open(&name)
             .map_err(|error| Error::file(&name, error))?;
-        let taken = take_within(patience, || match lock.try_lock() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(Error::file(&name, error)),
-        })?;
-        if !taken {
-            let mut holder = String::new();
-            // What the file says is for people only.
-            let _ = lock.take(64).read_to_string(&mut holder);
-            let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
-            return Err(Error::InUse {
-                place: path.display().to_string(),
-                holder: if holder.is_empty() {
-                    "which has not said its name".into()
-                } else {
-                    holder
-                },
-            });
-        }
+        take(path, &lock, patience)?;
         lock.set_len(0)
             .and_then(|()| lock.write_all(format!("process {}", std::process::id()).as_bytes()))
             .map_err(|error| Error::file(&name, error))?;
+        Ok(Folder {
+            path: path.to_owned(),
+            _lock: Some(lock),
+        })
+    }
+
+    /// Takes a folder that is there to look at it, and changes nothing in it.
+    ///
+    /// # Errors
+    /// Those of [`Folder::claim`].
+    pub(crate) fn look_at(path: &Path) -> Result<Self> {
+        let name = path.join(LOCK);
+        let lock = match File::open(&name) {
+            Ok(lock) => Some(lock),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::file(&name, error)),
+        };
+        if let Some(lock) = &lock {
+            take(path, lock, PATIENCE)?;
+        }
         Ok(Folder {
             path: path.to_owned(),
             _lock: lock,
@@ -102,6 +108,48 @@ impl Folder {
     pub(crate) fn sync(&self) -> Result<()> {
         sync(&self.path).map_err(|error| Error::file(&self.path, error))
     }
+}
+
+/// Locks the file of the folder at `path`.
+fn take(path: &Path, lock: &File, patience: Duration) -> Result<()> {
+    let taken = take_within(patience, || match lock.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(Error::file(path.join(LOCK), error)),
+    })?;
+    if taken {
+        return Ok(());
+    }
+    let mut holder = String::new();
+    // What the file says is for people only.
+    let _ = lock.take(64).read_to_string(&mut holder);
+    let holder: String = holder.chars().filter(|c| !c.is_control()).collect();
+    Err(Error::InUse {
+        place: path.display().to_string(),
+        holder: if holder.is_empty() {
+            "which has not said its name".into()
+        } else {
+            holder
+        },
+    })
+}
+
+/// Sees that nobody but its owner can use a folder.
+fn close_to_others(path: &Path) -> Result<()> {
+    let metadata = std::fs::metadata(path).map_err(|error| Error::file(path, error))?;
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o700)).map_err(|error| {
+        let place = path.display();
+        Error::file(
+            path,
+            format!("others may use it (mode {mode:03o}), and this cannot be changed ({error}); `chmod 700 {place}` as its owner"),
+        )
+    })?;
+    tracing::warn!(folder = %path.display(), mode = format!("{mode:03o}"), "others could use the service's folder; it is its owner's only again");
+    Ok(())
 }
 
 fn sync(folder: &Path) -> std::io::Result<()> {
@@ -152,8 +200,21 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_others_may_use_is_closed_to_them() {
+        let place = tempfile::tempdir().expect("folder");
+        std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o775)).expect("set");
+        let mode = || {
+            let metadata = std::fs::metadata(place.path()).expect("there");
+            metadata.permissions().mode() & 0o777
+        };
+        drop(Folder::look_at(place.path()).expect("free"));
+        assert_eq!(mode(), 0o775, "who looks changes nothing");
+        drop(Folder::claim(place.path()).expect("free"));
+        assert_eq!(mode(), 0o700);
+    }
+
+    #[test]
     fn a_file_is_there_whole_and_for_its_owner() {
-        use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().expect("folder");
         for text in ["first, and long", "second"] {
             write_whole(place.path(), "file", "part", text.as_bytes()).expect("written");

@@ -29,7 +29,7 @@ pub use cenote_api::{Digest, JobId, StateName, check_kept_name};
 
 pub use binding::{Binding, FileMark, Source};
 pub use jobs::{Jobs, Settings};
-pub use list::{Page, PageRequest};
+pub use list::{Page, PageRequest, Undecided};
 pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take};
 pub use propose::Noted;
 pub use result::{Fetched, Gains};

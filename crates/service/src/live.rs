@@ -139,6 +139,9 @@ pub trait Live: Send + Sync {
     /// Jobs that run.
     fn running(&self) -> Vec<Running>;
 
+    /// Why this party can record nothing at present, if that is so.
+    fn stuck(&self) -> Option<String>;
+
     /// What an operator should see to.
     fn alarms(&self) -> Vec<Alarm>;
 
@@ -225,6 +228,8 @@ pub struct Counts {
     pub latency_sum: f64,
     /// Bytes of the process's memory.
     pub memory: u64,
+    /// Bytes that are free on the disk of the service's folder, if the system says so.
+    pub free: Option<u64>,
     /// Proposals of peers that were refused, by peer.
     pub refused: BTreeMap<u8, u64>,
 }

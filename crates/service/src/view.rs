@@ -5,8 +5,9 @@ use cenote_api::view::{Explained, FileView, Input, JobView, Keep, LinkState, Pee
 use crate::job::{self, Job, Source, State, StateName};
 use crate::live;
 
-/// A job as callers see it while its peers stand so: of one that was interrupted, with why, and with whom this party waits for.
-pub fn seen(job: Job, peers: &[Peer]) -> JobView {
+/// A job as callers see it while its peers stand so, and this party is `stuck` for that reason: of one that was interrupted, with why, and with whom this
+/// party waits for.
+pub fn seen(job: Job, peers: &[Peer], stuck: Option<&str>) -> JobView {
     let waits = job.interrupted.as_ref().map(|why| {
         let missing = peers
             .iter()
@@ -24,7 +25,7 @@ pub fn seen(job: Job, peers: &[Peer]) -> JobView {
             ),
         }
     });
-    let waits_for = waits_for(&job, peers);
+    let waits_for = waits_for(&job, peers, stuck);
     let view = JobView::from(job);
     JobView {
         reason: waits.or(view.reason),
@@ -33,8 +34,8 @@ pub fn seen(job: Job, peers: &[Peer]) -> JobView {
     }
 }
 
-/// For whom a job waits that has not ended and does not run, and why, while its peers stand so.
-pub fn waits_for(job: &Job, peers: &[Peer]) -> Option<String> {
+/// For whom a job waits that has not ended and does not run, and why, while its peers stand so. `stuck` says why this party itself can record nothing, if so.
+pub fn waits_for(job: &Job, peers: &[Peer], stuck: Option<&str>) -> Option<String> {
     let takes_part = |peer: &&Peer| peer.party < job.proposal.parties;
     let named = |peer: &Peer, what: &str| {
         let name = format!("party {} ({})", peer.party, peer.name);
@@ -43,7 +44,7 @@ pub fn waits_for(job: &Job, peers: &[Peer]) -> Option<String> {
             None => format!("{name}{what}"),
         }
     };
-    let waits: Vec<String> = match job.state.name() {
+    let mut waits: Vec<String> = match job.state.name() {
         StateName::Proposed => {
             let undecided = |party: usize| job.decisions.get(party).is_some_and(Option::is_none);
             (0..usize::from(job.proposal.parties))
@@ -65,6 +66,7 @@ pub fn waits_for(job: &Job, peers: &[Peer]) -> Option<String> {
         }
         _ => return None,
     };
+    waits.extend(stuck.map(|why| format!("this party: {why}")));
     match (waits.is_empty(), job.state.name()) {
         (false, _) => Some(waits.join("; ")),
         (true, StateName::Approved | StateName::Queued) => {

@@ -47,7 +47,13 @@ impl FromRequestParts<Arc<Site>> for Caller {
         let token = text.clone();
         let principal = site
             .enter(move |site| site.tokens.authenticate(kind, &token, Timestamp::now()))
-            .await?;
+            .await
+            .inspect_err(|refusal| {
+                let seat = parts.extensions.get::<Arc<Seat>>();
+                if let (StatusCode::UNAUTHORIZED, Some(seat)) = (refusal.status, seat) {
+                    seat.forget();
+                }
+            })?;
         tracing::Span::current().record("caller", &principal.id);
         if kind == TokenKind::Session {
             check_page(parts, site, &text)?;

@@ -3,13 +3,16 @@
 //! A connection on which no valid token was shown gives its place up to a newcomer when there is none left. Connections with a token never do,
 //! and leave some places: so whoever comes, with a token or to see whether the service is well, always gets in.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Instant;
 
+use axum::body::{Body, HttpBody};
+use hyper::body::{Frame, SizeHint};
 use tokio::sync::Notify;
 
 use crate::limits::Limits;
@@ -102,6 +105,17 @@ impl Connections {
         })
     }
 
+    /// A token of this public name is not valid any more: the connections on which it was shown are strangers'.
+    pub(crate) fn forget(&self, token: &str) {
+        let mut table = self.table();
+        let shown = |open: &&mut Open| open.token.as_deref() == Some(token);
+        table
+            .open
+            .values_mut()
+            .filter(shown)
+            .for_each(|open| open.token = None);
+    }
+
     fn note_open(&self, table: &Table) {
         self.meter.open.store(table.open.len() as u64, Ordering::Relaxed);
     }
@@ -122,8 +136,8 @@ impl Table {
             true => self.stranger(|open| open.address == address),
             false if self.open.len() < all => return Room::Free,
             false => {
-                let crowd = self.crowd();
-                self.stranger(|open| Some(open.address) == crowd)
+                let crowds = self.crowds();
+                self.stranger(|open| crowds.contains(&open.address))
             }
         };
         match victim.and_then(|victim| self.open.remove(&victim)) {
@@ -145,16 +159,15 @@ impl Table {
             .map(|(number, _)| *number)
     }
 
-    /// The address with the most connections without a token.
-    fn crowd(&self) -> Option<IpAddr> {
+    /// The addresses with the most connections without a token: nothing but how long its connections have been idle decides between them.
+    fn crowds(&self) -> HashSet<IpAddr> {
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         for open in self.open.values().filter(|open| open.token.is_none()) {
             *counts.entry(open.address).or_default() += 1;
         }
-        counts
-            .into_iter()
-            .min_by_key(|(address, count)| (Reverse(*count), *address))
-            .map(|(address, _)| address)
+        let most = counts.values().copied().max().unwrap_or(0);
+        let largest = counts.into_iter().filter(|(_, count)| *count == most);
+        largest.map(|(address, _)| address).collect()
     }
 
     fn with_token(&self, is: impl Fn(&Open, &str) -> bool) -> usize {
@@ -174,10 +187,22 @@ impl Seat {
         self.end.notified().await;
     }
 
-    /// A request begins or has ended.
-    pub(crate) fn set_busy(&self, busy: bool) {
+    /// A request begins; it is answered when what is returned is dropped.
+    pub(crate) fn begin(self: &Arc<Self>) -> Busy {
+        self.set_busy(true);
+        Busy(Arc::clone(self))
+    }
+
+    fn set_busy(&self, busy: bool) {
         if let Some(open) = self.connections.table().open.get_mut(&self.number) {
             (open.busy, open.since) = (busy, Instant::now());
+        }
+    }
+
+    /// What was shown is no valid token, or none any more.
+    pub(crate) fn forget(&self) {
+        if let Some(open) = self.connections.table().open.get_mut(&self.number) {
+            open.token = None;
         }
     }
 
@@ -205,6 +230,47 @@ impl Seat {
     }
 }
 
+/// A request that is being answered.
+pub(crate) struct Busy(Arc<Seat>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.set_busy(false);
+    }
+}
+
+/// The body of an answer: until it has gone, as a stream of events goes on, its connection is busy.
+pub(crate) struct Answering {
+    body: Body,
+    _busy: Busy,
+}
+
+impl Answering {
+    pub(crate) fn new(body: Body, busy: Busy) -> Self {
+        Answering { body, _busy: busy }
+    }
+}
+
+impl HttpBody for Answering {
+    type Data = <Body as HttpBody>::Data;
+    type Error = <Body as HttpBody>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 impl Drop for Seat {
     fn drop(&mut self) {
         let mut table = self.connections.table();
@@ -214,74 +280,4 @@ impl Drop for Seat {
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    fn connections() -> Arc<Connections> {
-        let limits = Limits {
-            connections: 16,
-            connections_of_this_machine: 8,
-            connections_per_address: 8,
-            connections_per_token: 4,
-            ..Limits::default()
-        };
-        Arc::new(Connections::new(limits, Arc::default()))
-    }
-
-    fn address(last: u8) -> IpAddr {
-        IpAddr::from([10, 0, 0, last])
-    }
-
-    fn is_taken(seat: &Seat) -> bool {
-        seat.is_taken().now_or_never().is_some()
-    }
-
-    #[test]
-    fn the_longest_idle_stranger_of_the_largest_crowd_goes_first() {
-        let all = connections();
-        let take = |last| all.seat(address(last)).expect("a place");
-        let lone = take(1);
-        let crowd: Vec<Seat> = (0..8).map(|_| take(2)).collect();
-        let more: Vec<Seat> = (0..7).map(|_| take(3)).collect();
-        crowd[0].set_busy(true);
-        let _newcomer = take(4);
-        assert!(is_taken(&crowd[1]));
-        assert!(!is_taken(&crowd[0]) && !is_taken(&lone) && !more.iter().any(is_taken));
-    }
-
-    #[test]
-    fn strangers_that_are_busy_go_where_no_other_is_left() {
-        let all = connections();
-        let here = IpAddr::from([127, 0, 0, 1]);
-        let seats: Vec<Seat> = (0..8).map(|_| all.seat(here).expect("a place")).collect();
-        seats.iter().for_each(|seat| seat.set_busy(true));
-        let _newcomer = all.seat(here).expect("a place");
-        assert!(is_taken(&seats[0]) && !is_taken(&seats[1]));
-        assert!(!seats[0].show("a"), "it has no place any more");
-    }
-
-    #[test]
-    fn tokens_keep_their_places_and_leave_some() {
-        let all = connections();
-        let mut held = Vec::new();
-        for token in ["a", "b", "c", "d"] {
-            for place in 0..5 {
-                let seat = all.seat(address(token.as_bytes()[0])).expect("a place");
-                if seat.show(token) {
-                    held.push(seat);
-                } else {
-                    assert!(place == 4 || held.len() == 14, "{token} {place}");
-                }
-            }
-        }
-        assert_eq!(held.len(), 14);
-        let flood: Vec<Seat> = (0..50)
-            .map(|last| all.seat(address(last)).expect("a place"))
-            .collect();
-        assert_eq!(flood.iter().filter(|seat| is_taken(seat)).count(), 48);
-        assert!(!held.iter().any(is_taken));
-        assert!(held[0].show("a"), "what was shown holds");
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use cenote_service::{Database, Jobs, Live, Tokens};
 use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
+use crate::connections::Connections;
 use crate::history::History;
 use crate::hub::Hub;
 use crate::limits::Limits;
@@ -54,6 +55,7 @@ pub(crate) struct Site {
     pub(crate) hub: Hub,
     pub(crate) history: History,
     pub(crate) meter: Arc<Meter>,
+    pub(crate) connections: Arc<Connections>,
     pub(crate) rates: Rates,
     /// How fast addresses may try to log in.
     pub(crate) strangers: Rates,
@@ -86,13 +88,16 @@ impl Site {
         getrandom::fill(page_key.as_mut_slice()).map_err(|error| {
             cenote_service::Error::Database(format!("the system gives no random bytes: {error}"))
         })?;
+        let meter: Arc<Meter> = Arc::default();
+        let connections = Connections::new(limits.clone(), Arc::clone(&meter));
         Ok(Site {
             tokens: Tokens::new(house.database.clone()),
             house,
             names,
             hub,
             history,
-            meter: Arc::default(),
+            meter,
+            connections: Arc::new(connections),
             rates: Rates::new(limits.rate, limits.burst),
             strangers: Rates::new(limits.logins, limits.logins_burst),
             streams: Places::new(limits.streams, limits.streams_per_token),

@@ -52,6 +52,7 @@ pub(crate) fn text(site: &Site) -> String {
         let help = "Bytes of this party's shares of kept values.";
         text.one("cenote_kept_values_bytes", "gauge", help, bytes);
     }
+    record(&mut text, site);
     let mut alarms = std::collections::BTreeMap::<AlarmKind, u64>::new();
     for alarm in live.alarms() {
         *alarms.entry(alarm.kind).or_default() += 1;
@@ -90,6 +91,45 @@ pub(crate) fn text(site: &Site) -> String {
         site.meter.turned_away.load(Ordering::Relaxed),
     );
     text.0
+}
+
+/// What waits for a person, and what the record takes on the disk.
+fn record(text: &mut Text, site: &Site) {
+    if let Ok(undecided) = site.house.jobs.undecided() {
+        let age = undecided.oldest.map_or(0, |oldest| {
+            site.house
+                .live
+                .about()
+                .now
+                .millis()
+                .saturating_sub(oldest.millis())
+        });
+        text.one(
+            "cenote_proposals_waiting",
+            "gauge",
+            "Proposals that wait for this party's decision.",
+            undecided.count,
+        );
+        text.one(
+            "cenote_proposals_waiting_oldest_seconds",
+            "gauge",
+            "How long the oldest of them has waited.",
+            age as f64 / 1000.0,
+        );
+    }
+    if let Some(free) = site.house.live.counts().free {
+        let help = "Bytes that are free on the disk of the service's folder.";
+        text.one("cenote_disk_free_bytes", "gauge", help, free);
+    }
+    if let Ok([database, log]) = site.house.database.bytes() {
+        text.one(
+            "cenote_database_bytes",
+            "gauge",
+            "Size of the database.",
+            database,
+        );
+        text.one("cenote_audit_log_bytes", "gauge", "Size of the audit log.", log);
+    }
 }
 
 fn process(text: &mut Text, live: &dyn Live) {

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use cenote_api::Problem;
 use cenote_api::view::Place;
 use cenote_service::Error;
+use cenote_service::job::JobId;
 
 /// A [`Problem`] with its status.
 #[derive(Debug)]
@@ -106,6 +107,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match &error {
             Error::Busy { .. } | Error::Closed => Refusal::busy(),
+            Error::Recorded { job, cause } => recorded(*job, Refusal::from(cause.as_ref().clone())),
             Error::File { .. } => {
                 tracing::warn!(target: "cenote_web", %error, "a file cannot be used");
                 Refusal::unfit(
@@ -128,6 +130,17 @@ impl From<Error> for Refusal {
             },
         }
     }
+}
+
+/// A job is on record, though what was to follow was refused so.
+fn recorded(job: JobId, refusal: Refusal) -> Refusal {
+    let Problem { code, message, .. } = refusal.problem;
+    Refusal::new(
+        refusal.status,
+        &code,
+        format!("job {job} is recorded, and what this party decides on it could not be: {message}"),
+        "submit it again with the same idempotency key once that is mended: it makes no second job; or decide on the job by hand, or cancel it",
+    )
 }
 
 /// Status, word and advice for an error whose own text callers may see.
@@ -214,4 +227,36 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
         ),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_recorded_is_said_to_be() {
+        let full = Error::Full {
+            place: "/srv/service".into(),
+        };
+        let alone = Refusal::from(full.clone());
+        assert_eq!(alone.status, StatusCode::INSUFFICIENT_STORAGE);
+        assert!(alone.problem.advice.contains("nothing was changed"));
+        let job = JobId([7; 16]);
+        let cause = Box::new(full);
+        let Refusal { status, problem, .. } = Refusal::from(Error::Recorded { job, cause });
+        assert_eq!((status, problem.code.as_str()), (alone.status, "disk-full"));
+        assert!(problem.message.contains(&job.to_string()) && problem.message.contains("is recorded"));
+        assert!(problem.advice.contains("the same idempotency key"));
+        assert!(!problem.advice.contains("nothing was changed"));
+    }
+
+    /// What people here may not see of a failure is not seen of what caused it either.
+    #[test]
+    fn the_cause_tells_no_more_than_it_would_alone() {
+        let cause = Box::new(Error::Database("a secret".into()));
+        let job = JobId([7; 16]);
+        let refusal = Refusal::from(Error::Recorded { job, cause });
+        assert_eq!(refusal.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!refusal.problem.message.contains("secret"));
+    }
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
-use crate::connections::{Connections, Seat};
+use crate::connections::{Answering, Seat};
 use crate::guard::From;
 use crate::house::Site;
 use crate::limits::Limits;
@@ -37,7 +37,6 @@ pub(crate) struct Server {
     pub(crate) app: Router,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) end: watch::Receiver<bool>,
-    connections: Arc<Connections>,
 }
 
 impl Server {
@@ -47,14 +46,7 @@ impl Server {
         tls: Option<TlsAcceptor>,
         end: watch::Receiver<bool>,
     ) -> Self {
-        let connections = Connections::new(site.limits.clone(), Arc::clone(&site.meter));
-        Server {
-            site,
-            app,
-            tls,
-            end,
-            connections: Arc::new(connections),
-        }
+        Server { site, app, tls, end }
     }
 
     /// Serves until it is told to end, and returns when all connections have ended.
@@ -68,7 +60,7 @@ impl Server {
             while connections.try_join_next().is_some() {}
             match accepted {
                 Ok((stream, from)) => {
-                    if let Some(seat) = self.connections.seat(cenote_net::network(from.ip())) {
+                    if let Some(seat) = self.site.connections.seat(cenote_net::network(from.ip())) {
                         connections.spawn(self.connection(stream, seat));
                     }
                 }
@@ -123,10 +115,9 @@ async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         request.extensions_mut().insert(Arc::clone(seat));
         let (answer, seat) = (app.clone().oneshot(request), Arc::clone(seat));
         async move {
-            seat.set_busy(true);
+            let busy = seat.begin();
             let answer = answer.await;
-            seat.set_busy(false);
-            answer
+            answer.map(|answer| answer.map(|body| Answering::new(body, busy)))
         }
     });
     let mut connection = std::pin::pin!(

@@ -42,6 +42,12 @@ impl Lots {
         }
     }
 
+    /// So many leaky ANDs are in the pool already, which was kept.
+    pub(crate) fn restored(&mut self, there: usize) {
+        let wanted = self.wanted.map(|wanted| wanted.saturating_sub(there as u64));
+        self.wanted = wanted.filter(|wanted| *wanted > 0);
+    }
+
     /// Leaky ANDs of the next lot.
     pub(crate) fn next(&self) -> usize {
         self.next
@@ -138,6 +144,26 @@ mod tests {
         lots.next = lots.choose(Duration::from_millis(16), Duration::from_micros(80));
         lots.next = lots.choose(Duration::from_millis(16), Duration::from_millis(90));
         assert_eq!(lots.next(), 1 << 14);
+    }
+
+    /// Of a pool that was kept, only what is drawn has to be made.
+    #[test]
+    fn a_full_pool_needs_no_large_lots() {
+        let demand = 10_000;
+        let sizes = Sizes::search(40, 524_291).unwrap();
+        let (full, drawn) = (sizes.pool.pool_size, sizes.made(demand) - sizes.pool.pool_size);
+        let mut lots = lots(demand);
+        lots.restored(full as usize);
+        let (mut total, mut sizes) = (0, Vec::new());
+        while total < drawn {
+            sizes.extend(chosen(&mut lots, Duration::from_millis(2), 1));
+            total += *sizes.last().unwrap() as u64;
+        }
+        assert!(total < drawn + (1 << 14), "{total} {drawn} {sizes:?}");
+        // One without a demand is as it was.
+        let mut unknown = super::tests::lots(0);
+        unknown.restored(1 << 14);
+        assert_eq!(unknown.wanted, None);
     }
 
     #[test]

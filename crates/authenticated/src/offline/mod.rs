@@ -162,7 +162,7 @@ impl Supply {
     /// An empty pool, or, if there is something on disk, what is left of that one.
     pub(crate) fn new(
         sizes: &Sizes,
-        lots: Lots,
+        mut lots: Lots,
         kept: Option<(Arc<KeptPool>, Option<Copy>)>,
     ) -> Result<Self> {
         let size = sizes.pool.pool_size as usize;
@@ -174,7 +174,10 @@ impl Supply {
             None => (None, None),
         };
         let pool = match restored {
-            Some(pool) => pool,
+            Some(pool) => {
+                lots.restored(pool.len());
+                pool
+            }
             None => Pool::with_room([size, 1, sizes.bucket()], &format!("a pool of {size} leaky ANDs"))?,
         };
         Ok(Self {

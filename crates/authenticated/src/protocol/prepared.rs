@@ -46,7 +46,7 @@ impl Prepared {
         let lot = stated.unwrap_or(lot.next_multiple_of(64) as u32);
         let largest_lot = match stated {
             Some(lot) => lot,
-            None => lot.max((made / SLOW_LOTS).min(most_where_slow) as u32),
+            None => lot.max((made / SLOW_LOTS / 64 * 64).min(most_where_slow) as u32),
         };
         let usual = Config::new("").segment;
         Self {

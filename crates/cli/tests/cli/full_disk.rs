@@ -265,6 +265,13 @@ fn services_on_a_full_disk_are_not_ready_and_go_on_by_themselves() {
     ] {
         assert!(seen.stdout.contains(part), "{part}\n{}", seen.stdout);
     }
+    // A little room is not enough: it would be gone at once.
+    assert_eq!(shell("truncate -s -8M \"$0\"").code, Some(0));
+    wait_until("that the room is seen", || {
+        call(&["doctor"]).stdout.contains("MB are free, and it takes")
+    });
+    call(&submit).failed(1, &["the disk of ", "is full; make room"]);
+    assert!(readiness(&page).contains(" 503 "));
     assert_eq!(shell("rm \"$0\"").code, Some(0));
     wait_until("that the service is ready again", || {
         readiness(&page).contains(" 200 ")

@@ -2,7 +2,7 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::kept::{KeptPool, MOST_COINS};
+use cenote_pool::kept::KeptPool;
 use cenote_pool::{Cut, cut};
 use cenote_primitives::{Block, as_bytes_mut};
 use cenote_session::{Error, Result, room};
@@ -34,7 +34,7 @@ impl Make for EvaluatorMaker {
         let cut = cut(coin, order.count as u32, order.threshold);
         self.check(channel, shape, &records, &cut)?;
         if let Some(kept) = &self.kept {
-            kept.made(kind as usize, coin, cut.kept.len(), MOST_COINS)?;
+            kept.made(kind as usize, coin, cut.kept.len(), u64::MAX)?;
         }
         Ok(Delivery {
             kind,

@@ -2,7 +2,7 @@
 
 use cenote_garble::wide;
 use cenote_net::Channel;
-use cenote_pool::kept::{KeptPool, MOST_COINS};
+use cenote_pool::kept::KeptPool;
 use cenote_pool::{Cut, Tosser, cut};
 use cenote_primitives::{Block, as_bytes};
 use cenote_session::{Result, room};
@@ -24,7 +24,7 @@ impl Make for GarblerMaker {
         let coin = tosser.toss(channel, steps::COIN, context.as_bytes())?;
         let cut = cut(coin, order.count as u32, order.threshold);
         if let Some(kept) = &self.kept {
-            kept.made(kind as usize, coin, cut.kept.len(), MOST_COINS)?;
+            kept.made(kind as usize, coin, cut.kept.len(), u64::MAX)?;
         }
         self.open(channel, shape, &records, &cut)?;
         Ok(Delivery {

@@ -55,15 +55,16 @@ pub struct TrunkLimits {
 }
 
 impl Default for TrunkLimits {
-    /// In the order of the fields: 10 s, 5 s, 30 s, 0.1 s to 30 s, 60 s, 4 MiB, 1 MiB, 8 MiB, 1024.
+    /// In the order of the fields: 10 s, 5 s, 30 s, 0.1 s to 1 s, 2 s, 4 MiB, 1 MiB, 8 MiB, 1024. The pauses are short, so that a peer is met soon after it
+    /// is back, however long it was away: to dial costs a packet, and a handshake at most.
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(10),
             heartbeat: Duration::from_secs(5),
             silence: Duration::from_secs(30),
             first_pause: Duration::from_millis(100),
-            longest_pause: Duration::from_secs(30),
-            refused_pause: Duration::from_secs(60),
+            longest_pause: Duration::from_secs(1),
+            refused_pause: Duration::from_secs(2),
             window: 4 << 20,
             message: 1 << 20,
             queued_messages: 8 << 20,

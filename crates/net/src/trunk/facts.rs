@@ -15,14 +15,24 @@ pub enum TrunkState {
     Down {
         /// Why.
         reason: String,
-        /// How long after this began it is dialled again, if this party dials.
+        /// How long after the last attempt it is dialled again, if this party dials.
         again: Option<Duration>,
     },
-    /// Nothing can be done with the peer: it has another key or version. It is tried again, seldom.
+    /// Nothing can be done with the peer: it has another key or version. It is tried again.
     Refused {
         /// Why.
         reason: String,
     },
+}
+
+impl TrunkState {
+    /// Whether it is the same but for when the peer is dialled again.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Down { reason, .. }, Self::Down { reason: theirs, .. }) => reason == theirs,
+            _ => self == other,
+        }
+    }
 }
 
 /// Who hears of the peers. Called on the threads that read the connections, for each peer in order; what takes long holds

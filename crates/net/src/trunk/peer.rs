@@ -122,13 +122,14 @@ impl Slot {
         let Some(stands) = change(&mut state) else {
             return false;
         };
-        // A peer that is refused again and again is told of once.
-        if state.stands == stands {
+        // What fails in the same way again and again is told of once.
+        let is_known = state.stands.is_like(&stands);
+        state.stands = stands.clone();
+        if is_known {
             drop(state);
             self.changed.notify_all();
             return true;
         }
-        state.stands = stands.clone();
         state.since = SystemTime::now();
         drop(state);
         self.changed.notify_all();

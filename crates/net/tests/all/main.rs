@@ -9,6 +9,7 @@ mod hostile;
 mod meeting;
 mod memory;
 mod relay;
+mod returns;
 mod shaping;
 mod tampering;
 mod trunks;

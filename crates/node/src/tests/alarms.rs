@@ -113,9 +113,20 @@ fn little_room_on_a_disk_is_told_before_it_is_full() {
     assert!(of_disk(0).is_none() && world.node(1).ready().is_ok());
 }
 
+/// What services themselves say of their records reaches nobody.
+pub(super) fn lose_recording(world: &World) {
+    world.hub.meddle(Some(std::sync::Arc::new(|_, _, message| {
+        match matches!(Message::parse(&message), Ok(Message::Recording { .. })) {
+            true => Vec::new(),
+            false => vec![message],
+        }
+    })));
+}
+
 #[test]
 fn a_peer_that_can_record_nothing_is_named_until_it_can() {
     let world = World::new(3, ALL);
+    lose_recording(&world);
     let recording = |works| Message::Recording { works }.to_bytes();
     world.hub.say(1, 0, recording(false));
     until("it is not ready", || world.node(0).ready().is_err());
@@ -132,4 +143,21 @@ fn a_peer_that_can_record_nothing_is_named_until_it_can() {
     world.hub.cut(0, 1);
     world.hub.mend(0, 1);
     world.wait_ready();
+}
+
+/// A word may be lost, or come after a newer one: how a peer stands is told again and again.
+#[test]
+fn a_peer_is_not_taken_for_stuck_for_long_when_it_is_not() {
+    let world = World::new(3, ALL);
+    let stuck = Message::Recording { works: false }.to_bytes();
+    world.hub.say(1, 0, stuck.clone());
+    until("it is taken for stuck", || world.node(0).ready().is_err());
+    world.wait_ready();
+    // With where its jobs stand it says so at once.
+    world.hub.say(1, 0, stuck);
+    until("it is taken for stuck", || world.node(0).ready().is_err());
+    world.node(1).core.statuses.tell_statuses(0);
+    let start = Instant::now();
+    world.wait_ready();
+    assert!(start.elapsed() < Duration::from_secs(8));
 }

@@ -93,7 +93,7 @@ fn wait_for_shards(world: &World, id: JobId, count: u32) {
 fn waits(world: &World, party: u8, id: JobId, missing: &str) {
     until("it waits", || {
         let node = world.node(party);
-        let view = seen(world.job(party, id), &node.peers());
+        let view = seen(world.job(party, id), &node.peers(), None);
         assert!(!world.is_over(party, id), "{view:?}");
         view.state == "queued" && view.reason.is_some_and(|reason| reason.ends_with(missing))
     });

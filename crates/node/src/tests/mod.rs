@@ -13,6 +13,7 @@ mod names;
 mod policy;
 mod put_back;
 mod queries;
+mod record;
 mod shards;
 mod trunks;
 pub(crate) mod unsettled;

@@ -8,6 +8,7 @@ use cenote_service::Timestamp;
 use cenote_service::job::{Digest, FailKind, JobId, Proposal, State, StateName};
 use cenote_service::live::{Live, Submission};
 
+use super::alarms::lose_recording;
 use super::world::{ALL, NONE, World, person, stop_clocks, until};
 use crate::compiled::Compiled;
 use crate::compiled::tests::bundle;
@@ -198,13 +199,14 @@ fn a_job_that_has_ended_meanwhile_is_not_open_again() {
 #[test]
 fn a_missed_deadline_names_the_party_that_was_waited_for_and_why() {
     let world = World::new(3, NONE);
+    lose_recording(&world);
     world
         .hub
         .say(2, 0, Message::Recording { works: false }.to_bytes());
     until("it is not ready", || world.node(0).ready().is_err());
     let submission = world.submission("add8", "waits");
     let id = world.submit_urgent(0, &submission, |state| *state == State::Proposed);
-    let seen = cenote_service::seen(world.job(0, id), &world.node(0).peers());
+    let seen = cenote_service::seen(world.job(0, id), &world.node(0).peers(), None);
     let waits_for = seen.waits_for.expect("it waits");
     for part in [
         "this party, which has not decided",

@@ -138,7 +138,7 @@ impl Wires for Wire {
         Facts {
             link,
             reason,
-            again: again.map(|again| since.after(again)),
+            again: again.map(|again| Timestamp::now().after(again)),
             since,
             // The higher number dials.
             address: address.and_then(|(party, address)| address.clone().filter(|_| *party < self.me.0)),

@@ -111,19 +111,20 @@ impl KeptPool {
         self.write(&journal)
     }
 
-    /// Notes a delivery, of which `kept` gadgets were not checked, before anything is drawn by its coin; and that its check has ended. If there
-    /// are `most` coins since the copy, or [`MOST_COINS`], the copy is given up: little of the pool was not touched by them.
+    /// Notes a delivery, of which `kept` gadgets were not checked, before anything is drawn by its coin; and that its check has ended. If two deliveries or
+    /// more since the copy have `most` gadgets, or there are [`MOST_COINS`] coins, the copy is given up: little of the pool was not touched by them.
     ///
     /// # Errors
     /// [`Error::Storage`].
-    pub fn made(&self, kind: usize, coin: Block, kept: usize, most: usize) -> Result<()> {
+    pub fn made(&self, kind: usize, coin: Block, kept: usize, most: u64) -> Result<()> {
         let mut journal = self.journal();
         journal.checking = false;
         let track = &mut journal.tracks[kind];
         track.coins.push((coin, kept as u32));
-        let since = track.next() - track.copied.unwrap_or(track.first);
         // The same at both parties, whatever one of them has from before its copy; but for the room in the journal.
-        if since >= most as u64 || track.coins.len() >= MOST_COINS {
+        let since = track.since_copy();
+        let gadgets: u64 = since.iter().map(|(_, kept)| u64::from(*kept)).sum();
+        if (since.len() > 1 && gadgets >= most) || track.coins.len() >= MOST_COINS {
             track.forget();
         }
         self.write(&journal)

@@ -59,6 +59,13 @@ impl Track {
         self.first + self.coins.len() as u64
     }
 
+    /// The deliveries by whose coins something may have been drawn since the copy was made; all, if there is none.
+    pub(super) fn since_copy(&self) -> &[(Block, u32)] {
+        let before = self.copied.unwrap_or(self.first).saturating_sub(self.first);
+        let before = usize::try_from(before).unwrap_or(usize::MAX);
+        self.coins.get(before..).unwrap_or_default()
+    }
+
     /// Gives up the copy, and all coins: the pool will begin empty.
     pub(super) fn forget(&mut self) {
         *self = Self {

@@ -6,6 +6,7 @@ use std::path::Path;
 use cenote::remote::load_identity;
 use cenote::text::megabytes;
 use cenote::{PartyConfig, ServiceConfig};
+use cenote_service::audit::Fault;
 use cenote_service::{Address, Error, Examined, Policy, audit};
 
 use super::Findings;
@@ -155,7 +156,12 @@ pub(super) fn record(service: &ServiceConfig, findings: &mut Findings) {
                 ),
                 Err(fault) => {
                     let file = service.folder.join(audit::FILE);
-                    findings.fault("audit", format!("{}: {fault}", file.display()), fault.advice());
+                    let text = match &fault {
+                        // It names the file.
+                        Fault::File(_) | Fault::Full(_) => fault.to_string(),
+                        _ => format!("{}: {fault}", file.display()),
+                    };
+                    findings.fault("audit", text, fault.advice());
                 }
             }
             if let Err(error) = key {

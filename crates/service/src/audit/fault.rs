@@ -53,6 +53,9 @@ pub enum Fault {
     /// The file cannot be read or written.
     #[error("{0}")]
     File(String),
+    /// The disk of this file has no room.
+    #[error("the disk of {0} is full")]
+    Full(String),
 }
 
 impl Fault {
@@ -64,16 +67,15 @@ impl Fault {
             | Fault::OutOfOrder { line, .. }
             | Fault::Torn { line } => Some(*line),
             Fault::Short { lines, .. } | Fault::Long { lines } => Some(lines + 1),
-            Fault::File(_) => None,
+            Fault::File(_) | Fault::Full(_) => None,
         }
     }
 
     /// What to do about it.
     pub fn advice(&self) -> &'static str {
         match self {
-            Fault::File(_) => {
-                "see that the file is there, that its disk has room, and that the service's user can read and write it"
-            }
+            Fault::File(_) => "see that the file is there, and that the service's user can read and write it",
+            Fault::Full(_) => "make room on that disk",
             _ => {
                 "keep the file as it is, and find out who could write to it; a copy that holds all lines can take its place"
             }

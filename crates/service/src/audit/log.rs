@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::line::{self, MAX_LINE};
 use super::{Fault, Head, Line, verify};
+use crate::error::is_full;
 
 /// How much of a log is read when it is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +66,10 @@ impl Log {
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Fault {
-    Fault::File(format!("{}: {error}", path.display()))
+    match is_full(error) {
+        true => Fault::Full(path.display().to_string()),
+        false => Fault::File(format!("{}: {error}", path.display())),
+    }
 }
 
 /// Compares the log at `path` with what its database has of it, as a service does that starts, and mends nothing.

@@ -1,6 +1,7 @@
 //! One connection to either database. Statements are written once, with parameters `$1`, `$2`, ….
 
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -127,14 +128,43 @@ impl Connection {
         if access == Access::Read {
             connection.execute_batch("PRAGMA query_only = ON").at(path)?;
         }
-        Ok(Connection {
+        Ok(Self::over(connection, path, meter))
+    }
+
+    /// A connection to the database of a service that is down, which changes no file. What a killed service has left in the log beside the database is read,
+    /// too.
+    pub(super) fn sqlite_at_rest(path: &Path, meter: Arc<Meter>) -> Result<Self> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let beside = |ending: &str| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending);
+            std::fs::metadata(name).is_ok_and(|file| file.len() > 0)
+        };
+        // Without this SQLite makes files beside it, to share it with others.
+        let at_rest = match beside("-wal") || beside("-journal") {
+            true => "",
+            false => "?immutable=1",
+        };
+        let name =
+            percent_encoding::percent_encode(path.as_os_str().as_bytes(), percent_encoding::NON_ALPHANUMERIC);
+        let connection =
+            rusqlite::Connection::open_with_flags(format!("file:{name}{at_rest}"), flags).at(path)?;
+        connection
+            .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON")
+            .at(path)?;
+        Ok(Self::over(connection, path, meter))
+    }
+
+    fn over(connection: rusqlite::Connection, path: &Path, meter: Arc<Meter>) -> Self {
+        Connection {
             kind: Driver::Sqlite {
                 connection,
                 path: path.to_owned(),
             },
             meter,
             flush: Flush::Now,
-        })
+        }
     }
 
     /// A connection to a server, within twice the time that it may take to accept one.

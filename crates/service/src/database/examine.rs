@@ -1,4 +1,4 @@
-//! The record of a service that is down: database, audit log and key, looked at and compared. Nothing is mended.
+//! The record of a service that is down: database, audit log and key, looked at and compared. Nothing is mended, and no file is changed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,9 +38,9 @@ pub fn examine(path: &Path, address: &Address) -> Result<Option<Examined>> {
             false => Ok(None),
         };
     }
-    let folder = Folder::claim(path)?;
+    let folder = Folder::look_at(path)?;
     let mut connection = match address {
-        Address::Embedded => Connection::sqlite(&file(SQLITE), Access::Read, Arc::default())?,
+        Address::Embedded => Connection::sqlite_at_rest(&file(SQLITE), Arc::default())?,
         Address::Postgres(server) => Connection::postgres(server, Access::Read, Arc::default())?,
     };
     connection.begin(Access::Read)?;

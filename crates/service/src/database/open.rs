@@ -296,11 +296,13 @@ fn record_settled(connection: &mut Connection, head: &Head) -> Result<()> {
     Ok(())
 }
 
-/// Commits. A commit that fails may have reached the disk all the same, so the state must be read anew.
+/// Commits. Where the disk is full, nothing has changed: the mark that ends a transaction comes last. Any other commit that fails may have reached the disk all
+/// the same. So the state must be read anew.
 fn commit(connection: &mut Connection) -> Result<()> {
-    connection
-        .mark("COMMIT")
-        .map_err(|error| Error::Unknown(error.to_string()))
+    connection.mark("COMMIT").map_err(|error| match error {
+        full @ Error::Full { .. } => full,
+        other => Error::Unknown(other.to_string()),
+    })
 }
 
 fn head(row: &Row, column: usize) -> Result<Head> {

@@ -1,5 +1,7 @@
 //! What must survive, and what must be refused.
 
+mod examined;
+mod full;
 mod kill;
 mod tampering;
 mod tls;
@@ -268,29 +270,6 @@ fn a_call_is_refused_or_given_up_when_the_database_is_stuck() {
 }
 
 #[test]
-fn a_full_disk_loses_nothing() {
-    let world = World::embedded();
-    let database = world.database();
-    note(&database, 1).expect("written");
-    let full = |transaction: &mut Transaction<'_>| {
-        transaction.rows("PRAGMA max_page_count = 1", &[])?;
-        let event = Event::Queued { job: JobId([0; 16]) };
-        (0..1000).try_for_each(|_| transaction.audit(at(0), &event))
-    };
-    let outcome = database.write(full);
-    let file = world.path().join(SQLITE);
-    let is_full = |error: &Error| matches!(error, Error::Full { path } if *path == file);
-    assert!(outcome.as_ref().is_err_and(is_full), "{outcome:?}");
-    assert!(database.fault().as_ref().is_some_and(is_full));
-    // Trying again opens the database anew, without the test's limit.
-    database.try_again().expect("written");
-    assert!(database.fault().is_none());
-    note(&database, 2).expect("written");
-    assert_eq!(notes(&database), [1, 2]);
-    assert_eq!(database.verify_audit().expect("whole").number, 3);
-}
-
-#[test]
 fn a_damaged_database_is_named_with_what_to_do() {
     let place = tempfile::tempdir().expect("a folder");
     drop(Database::open(place.path(), &Address::Embedded).expect("opens"));
@@ -307,47 +286,6 @@ fn a_damaged_database_is_named_with_what_to_do() {
         text.contains(&file.display().to_string()) && text.contains("empty folder"),
         "{text}"
     );
-}
-
-#[test]
-fn a_record_is_examined_and_not_mended() {
-    let place = tempfile::tempdir().expect("a folder");
-    let look = || examine(place.path(), &Address::Embedded);
-    let log_of = || look().expect("looked").expect("a record").log;
-    assert!(matches!(look(), Ok(None)), "no service has begun one");
-    let database = Database::open(place.path(), &Address::Embedded).expect("opens");
-    crate::ResultKey::of(&database).expect("made");
-    assert!(matches!(look(), Err(Error::InUse { .. })));
-    let job = JobId([1; 16]);
-    database
-        .write(move |transaction| transaction.audit(at(0), &Event::Queued { job }))
-        .expect("written");
-    let end = database.audit_head().expect("read");
-    drop(database);
-    assert_eq!(log_of(), Ok(end.clone()));
-    let log = place.path().join("audit.jsonl");
-    let text = std::fs::read(&log).expect("there");
-    std::fs::write(&log, &text[..text.len() - 1]).expect("cut");
-    for _ in 0..2 {
-        assert!(matches!(log_of(), Err(Fault::Short { .. })));
-    }
-    std::fs::write(&log, [&text[..], b"more\n"].concat()).expect("longer");
-    assert!(matches!(log_of(), Err(Fault::Long { .. })));
-    std::fs::write(&log, &text).expect("as before");
-    assert_eq!(log_of(), Ok(end));
-    assert!(matches!(look(), Ok(Some(Examined { key: Ok(()), .. }))));
-}
-
-#[test]
-fn a_log_that_cannot_be_written_is_completed_later() {
-    let place = tempfile::tempdir().expect("a folder");
-    let log = place.path().join("audit.jsonl");
-    std::os::unix::fs::symlink("/dev/full", &log).expect("linked");
-    let error = Database::open(place.path(), &Address::Embedded).expect_err("full");
-    assert!(matches!(&error, Error::Audit(Fault::File(_))), "{error}");
-    std::fs::remove_file(&log).expect("removed");
-    let database = Database::open(place.path(), &Address::Embedded).expect("opens");
-    assert_eq!(database.verify_audit().expect("whole").number, 1);
 }
 
 #[test]

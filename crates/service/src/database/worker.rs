@@ -174,7 +174,7 @@ pub(super) fn write(place: &Place, opened: &SyncSender<Result<()>>, units: &Rece
 fn serve(place: &Place, open: &mut Option<Open>, flush: Flush, group: &mut [Box<dyn Unit>]) -> Result<()> {
     let mut current = match open.take() {
         Some(current) if !current.is_lost() => current,
-        _ => Open::new(place, audit::Read::End)?,
+        _ => Open::new(place, audit::Read::End).map_err(not_begun)?,
     };
     current.group(group, flush)?;
     // What was committed is in the database; where the file could not be written, opening it again completes it.
@@ -190,6 +190,14 @@ fn serve(place: &Place, open: &mut Option<Open>, flush: Flush, group: &mut [Box<
         *open = Some(current);
     }
     Ok(())
+}
+
+/// Why the database cannot be opened anew: nothing of the group was begun, so its fate is known.
+fn not_begun(error: Error) -> Error {
+    match error {
+        Error::Unknown(reason) => Error::Database(reason),
+        other => other,
+    }
 }
 
 /// Reads until nobody is left who could ask for it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::list::Undecided;
 use super::row::{self, columns, readable};
 use super::step::{Local, Remote, Step};
 use super::take::take;
@@ -288,6 +289,16 @@ impl Jobs {
     pub fn list(&self, request: PageRequest) -> Result<Page> {
         self.database
             .read(move |connection| list::page(connection, &request))
+    }
+
+    /// Proposals that wait for this party's decision.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn undecided(&self) -> Result<Undecided> {
+        let me = self.settings.me;
+        self.database
+            .read(move |connection| list::undecided(connection, me))
     }
 
     /// How often this party has allowed an output of `program` on `data` to be learnt.

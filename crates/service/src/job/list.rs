@@ -1,9 +1,9 @@
 //! Lists of jobs, a page at a time, each at the cost of its own length.
 
 use super::row::{columns, readable};
-use super::{Job, StateName};
-use crate::Result;
+use super::{Decision, Job, StateName};
 use crate::database::{Connection, Value};
+use crate::{Result, Timestamp};
 
 /// Jobs of a page, at most.
 const LONGEST: u16 = 200;
@@ -26,6 +26,34 @@ pub struct Page {
     pub jobs: Vec<Job>,
     /// Where the next page goes on, if there is one.
     pub next: Option<u64>,
+}
+
+/// Proposals that wait for this party's decision.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Undecided {
+    /// How many there are.
+    pub count: u64,
+    /// When the oldest of them came.
+    pub oldest: Option<Timestamp>,
+}
+
+pub(super) fn undecided(connection: &mut Connection, me: u8) -> Result<Undecided> {
+    let rows = connection.rows(
+        "SELECT decisions, created_at FROM job WHERE state = $1 ORDER BY number",
+        &[Value::from(StateName::Proposed.as_str())],
+    )?;
+    let mut undecided = Undecided::default();
+    for row in &rows {
+        let decisions: Vec<Option<Decision>> = serde_json::from_str(row.text(0)?).unwrap_or_default();
+        if decisions.get(usize::from(me)).is_some_and(Option::is_none) {
+            undecided.count += 1;
+            let came = Timestamp::from_column(row.integer(1)?);
+            undecided.oldest = undecided
+                .oldest
+                .map_or(Some(came), |oldest| Some(oldest.min(came)));
+        }
+    }
+    Ok(undecided)
 }
 
 pub(super) fn page(connection: &mut Connection, request: &PageRequest) -> Result<Page> {

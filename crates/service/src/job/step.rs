@@ -89,6 +89,8 @@ pub enum Remote {
         kind: FailKind,
         /// Its reason.
         reason: String,
+        /// For whom the job waited, as this party saw it, which is told before the peer's reason.
+        waited_for: Option<String>,
     },
 }
 
@@ -211,10 +213,26 @@ impl Job {
             (Step::Here(Local::Interrupt { .. }), State::Running) => State::Queued,
             (Step::Here(Local::Finish), State::Running) => State::Done,
             (Step::Here(Local::Fail { kind, reason }), _) => failed(*kind, reason.clone()),
-            (Step::Peer(_, Remote::Fail { kind, reason }), _) => failed(
-                FailKind::Peer,
-                format!("party {by} says {}: {reason}", kind.as_str()),
-            ),
+            (
+                Step::Peer(
+                    _,
+                    Remote::Fail {
+                        kind,
+                        reason,
+                        waited_for,
+                    },
+                ),
+                _,
+            ) => {
+                let said = format!("party {by} says {}: {reason}", kind.as_str());
+                failed(
+                    FailKind::Peer,
+                    match waited_for {
+                        Some(waited_for) => format!("it waited for {waited_for}; {said}"),
+                        None => said,
+                    },
+                )
+            }
             (Step::Here(Local::Cancel) | Step::Peer(_, Remote::Cancel), _) => State::Cancelled { by },
             (Step::Here(Local::Restart), State::Running) => failed(
                 FailKind::Restarted,

@@ -23,6 +23,7 @@ suite![
     a_job_that_is_interrupted_goes_on,
     a_job_ends_by_its_deadline,
     a_refused_step_changes_nothing,
+    proposals_that_wait_for_this_party_are_counted,
     the_file_that_is_used_is_on_record,
     a_changed_row_is_no_job,
 ];
@@ -106,6 +107,27 @@ fn a_job_goes_its_way(mut world: World) {
     world.reopen();
     assert_eq!(self::jobs(&world).get(id).expect("there"), done);
     world.database().verify_audit().expect("whole");
+}
+
+fn proposals_that_wait_for_this_party_are_counted(world: World) {
+    let jobs = jobs(&world);
+    let undecided = || {
+        let found = jobs.undecided().expect("read");
+        (found.count, found.oldest)
+    };
+    assert_eq!(undecided(), (0, None));
+    for number in 1..=3_u8 {
+        jobs.propose(proposal(number), body(number), person(), at(u64::from(number)))
+            .expect("proposed");
+    }
+    assert_eq!(undecided(), (3, Some(at(1))));
+    jobs.approve(named(1), binding(), String::new(), person(), at(4))
+        .expect("approved");
+    // What a peer has decided does not count.
+    jobs.hear(named(3), 1, approval(3), at(5)).expect("heard");
+    assert_eq!(undecided(), (2, Some(at(2))));
+    jobs.cancel(named(2), person(), at(6)).expect("cancelled");
+    assert_eq!(undecided(), (1, Some(at(3))));
 }
 
 fn a_key_is_used_for_one_job(world: World) {
@@ -229,7 +251,7 @@ fn a_job_that_is_interrupted_goes_on(mut world: World) {
     let cut_off = cut_off.expect("interrupted");
     assert_eq!(cut_off.interrupted.as_deref(), Some("a cable was cut"));
     assert_eq!(before.get(id).expect("there"), cut_off);
-    let reason = seen(cut_off, &[]).reason.expect("it waits");
+    let reason = seen(cut_off, &[], None).reason.expect("it waits");
     assert!(reason.contains("a cable was cut"), "{reason}");
     assert!(before.interrupt(id, "again".into(), at(6)).is_err(), "it waits");
     let restarted = |jobs: &Jobs| jobs.restart(|_| true, at(7)).expect("restarted");

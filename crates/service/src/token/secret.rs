@@ -110,6 +110,18 @@ impl New {
         transaction.audit(now, &Event::TokenRevoked { token, by })
     }
 
+    /// The bearer tokens of its name that are valid.
+    pub(super) fn namesakes(&self, transaction: &mut Transaction<'_>, now: Timestamp) -> Result<Vec<String>> {
+        let rows = transaction.rows(
+            "SELECT id FROM token WHERE kind = 'bearer' AND name = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)",
+            &[
+                Value::from(self.principal.name.as_str()),
+                Value::from(now.column()),
+            ],
+        )?;
+        rows.iter().map(|row| Ok(row.text(0)?.to_owned())).collect()
+    }
+
     /// Lets it end at `latest`, or before with its parent.
     pub(super) fn end_by(&mut self, parent: Option<Timestamp>, latest: Timestamp) {
         self.expires_at = Some(parent.map_or(latest, |parent| parent.min(latest)));

@@ -16,6 +16,7 @@ suite![
     sessions_of_a_token_have_their_number,
     the_last_use_is_recorded,
     tokens_that_could_do_nothing_are_refused,
+    no_two_valid_tokens_have_one_name,
     secrets_are_nowhere,
 ];
 
@@ -31,8 +32,12 @@ fn admin() -> Actor {
 
 fn create(tokens: &Tokens, scopes: &[Scope], expires_at: Option<Timestamp>) -> Secret {
     let scopes = scopes.iter().copied().collect();
+    let name = match tokens.list().expect("listed").len() {
+        0 => "ada".to_owned(),
+        others => format!("ada {others}"),
+    };
     tokens
-        .create("ada", &scopes, expires_at, admin(), at(0))
+        .create(&name, &scopes, expires_at, admin(), at(0))
         .expect("made")
 }
 
@@ -296,6 +301,34 @@ fn tokens_that_could_do_nothing_are_refused(world: World) {
         Err(Error::TokenText(_))
     ));
     assert_eq!(tokens.list().expect("listed"), []);
+}
+
+fn no_two_valid_tokens_have_one_name(world: World) {
+    let tokens = tokens(&world);
+    let scopes = BTreeSet::from([Scope::Read]);
+    let make =
+        |until: Option<u64>, seconds| tokens.create("bob", &scopes, until.map(at), admin(), at(seconds));
+    let is_valid = |secret: &Secret, seconds| {
+        let entered = tokens.authenticate(TokenKind::Bearer, secret.reveal(), at(seconds));
+        entered.is_ok()
+    };
+    let first = make(Some(LATER), 0).expect("made");
+    let refused = make(None, LATER - 1).expect_err("the name is taken").to_string();
+    assert!(refused.contains("a valid token has this name"), "{refused}");
+    // It has expired, or was revoked.
+    let second = make(None, LATER).expect("made");
+    assert!(make(None, LATER).is_err());
+    assert!(tokens.revoke(id(&second), admin(), at(LATER)).expect("revoked"));
+    let third = make(None, LATER).expect("made");
+    let session = login(&tokens, &third, LATER);
+    let fourth = tokens
+        .replace("bob", &scopes, Actor::Service, at(LATER))
+        .expect("made");
+    let valid = [&first, &second, &third, &fourth].map(|secret| is_valid(secret, LATER));
+    assert_eq!(valid, [false, false, false, true]);
+    assert!(tokens.begin_session(session.reveal(), at(LATER)).is_err());
+    let revoked = world.log().matches("\"event\":\"token-revoked\"").count();
+    assert_eq!(revoked, 2);
 }
 
 fn secrets_are_nowhere(mut world: World) {

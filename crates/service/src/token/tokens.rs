@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::secret::{New, Secret, Token, columns, is_valid, judge, read_text};
 use super::{Scope, TokenKind, TokenView};
 use crate::audit::{Actor, Event};
-use crate::database::{Flush, Value};
+use crate::database::{Flush, Transaction, Value};
 use crate::words::steers;
 use crate::{Database, Error, Result, Timestamp};
 
@@ -72,7 +72,7 @@ impl Tokens {
         Tokens { database }
     }
 
-    /// Makes a bearer token.
+    /// Makes a bearer token. No two that are valid have one name: what a token submits belongs to its name.
     ///
     /// # Errors
     /// [`Error::TokenText`] where its name or scopes cannot be used.
@@ -84,19 +84,32 @@ impl Tokens {
         by: Actor,
         now: Timestamp,
     ) -> Result<Secret> {
-        if name.is_empty() || name.len() > NAME || name.chars().any(steers) {
-            return Err(Error::TokenText(
-                "its name must have 1 to 64 bytes and no characters that steer a screen",
-            ));
-        }
-        if scopes.is_empty() {
-            return Err(Error::TokenText(
-                "it could do nothing; give it at least one scope",
-            ));
-        }
+        check(name, scopes)?;
         let (new, secret) = New::draw(TokenKind::Bearer, name, scopes.clone(), expires_at)?;
-        self.database
-            .write(move |transaction| new.make(transaction, by, now))?;
+        self.database.write(move |transaction| {
+            if new.namesakes(transaction, now)?.is_empty() {
+                return new.make(transaction, by, now);
+            }
+            Err(Error::TokenText(
+                "a valid token has this name; take another name, or revoke that token first (`cenote token list`)",
+            ))
+        })?;
+        Ok(secret)
+    }
+
+    /// Makes a bearer token in the place of the one of this name, which is revoked.
+    ///
+    /// # Errors
+    /// [`Error::TokenText`] where its name or scopes cannot be used.
+    pub fn replace(&self, name: &str, scopes: &BTreeSet<Scope>, by: Actor, now: Timestamp) -> Result<Secret> {
+        check(name, scopes)?;
+        let (new, secret) = New::draw(TokenKind::Bearer, name, scopes.clone(), None)?;
+        self.database.write(move |transaction| {
+            for token in new.namesakes(transaction, now)? {
+                revoke(transaction, token, by.clone(), now)?;
+            }
+            new.make(transaction, by, now)
+        })?;
         Ok(secret)
     }
 
@@ -203,16 +216,8 @@ impl Tokens {
     /// Where the database cannot be written.
     pub fn revoke(&self, id: &str, by: Actor, now: Timestamp) -> Result<bool> {
         let token = id.to_owned();
-        self.database.write(move |transaction| {
-            let changed = transaction.run(
-                "UPDATE token SET revoked_at = $2 WHERE (id = $1 OR parent = $1) AND revoked_at IS NULL",
-                &[Value::from(token.as_str()), Value::from(now.column())],
-            )?;
-            if changed > 0 {
-                transaction.audit(now, &Event::TokenRevoked { token, by })?;
-            }
-            Ok(changed > 0)
-        })
+        self.database
+            .write(move |transaction| revoke(transaction, token, by, now))
     }
 
     /// All tokens, the oldest first.
@@ -244,4 +249,30 @@ impl Tokens {
             )
         })
     }
+}
+
+fn check(name: &str, scopes: &BTreeSet<Scope>) -> Result<()> {
+    if name.is_empty() || name.len() > NAME || name.chars().any(steers) {
+        return Err(Error::TokenText(
+            "its name must have 1 to 64 bytes and no characters that steer a screen",
+        ));
+    }
+    if scopes.is_empty() {
+        return Err(Error::TokenText(
+            "it could do nothing; give it at least one scope",
+        ));
+    }
+    Ok(())
+}
+
+/// Revokes a token, and what was made with it.
+fn revoke(transaction: &mut Transaction<'_>, token: String, by: Actor, now: Timestamp) -> Result<bool> {
+    let changed = transaction.run(
+        "UPDATE token SET revoked_at = $2 WHERE (id = $1 OR parent = $1) AND revoked_at IS NULL",
+        &[Value::from(token.as_str()), Value::from(now.column())],
+    )?;
+    if changed > 0 {
+        transaction.audit(now, &Event::TokenRevoked { token, by })?;
+    }
+    Ok(changed > 0)
 }

@@ -90,25 +90,22 @@ pub(super) async fn list(
     };
     let page = site.ask(move |site| {
         let page = site.house.jobs.list(request)?;
-        let peers = site.house.live.peers();
+        let (peers, stuck) = (site.house.live.peers(), site.house.live.stuck());
+        let shown = |job| shown(site, job, &peers, stuck.as_deref());
         Ok(JobPage {
-            jobs: page
-                .jobs
-                .into_iter()
-                .map(|job| shown(site, job, &peers))
-                .collect(),
+            jobs: page.jobs.into_iter().map(shown).collect(),
             next: page.next,
         })
     });
     Ok(Json(page.await?))
 }
 
-/// A job, with what it computes.
-fn shown(site: &Site, job: Job, peers: &[Peer]) -> JobView {
+/// A job while its peers stand so, and this party records nothing for the reason `stuck`, with what it computes.
+fn shown(site: &Site, job: Job, peers: &[Peer], stuck: Option<&str>) -> JobView {
     let computes = site.house.live.computes(&job.proposal.program);
     JobView {
         computes,
-        ..seen(job, peers)
+        ..seen(job, peers, stuck)
     }
 }
 
@@ -136,14 +133,20 @@ pub(super) async fn submit(
         approval,
     };
     let by = caller.principal.actor();
-    let job = site
-        .ask(move |site| {
-            let _place = place;
-            site.house.live.submit(submission, by)
-        })
-        .await?;
-    trace(job.proposal.id);
-    Ok((StatusCode::CREATED, Json(job.into())))
+    let submitted = site.ask(move |site| {
+        let _place = place;
+        let job = site.house.live.submit(submission, by)?;
+        Ok((job.proposal.id, as_seen(site, job)))
+    });
+    let (id, job) = submitted.await?;
+    trace(id);
+    Ok((StatusCode::CREATED, Json(job)))
+}
+
+/// A job as it stands, with whom it waits for.
+fn as_seen(site: &Site, job: Job) -> JobView {
+    let live = site.house.live.as_ref();
+    shown(site, job, &live.peers(), live.stuck().as_deref())
 }
 
 fn key(headers: &HeaderMap) -> Answer<String> {
@@ -201,7 +204,7 @@ pub(super) async fn show(State(site): Shared, _: Reader, Named(id): Named) -> An
             false => None,
         };
         Ok(JobDetail {
-            job: shown(site, job, &site.house.live.peers()),
+            job: as_seen(site, job),
             explained,
             weighed,
         })

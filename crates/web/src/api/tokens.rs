@@ -50,10 +50,12 @@ pub(super) async fn revoke(
     Path(id): Path<String>,
 ) -> Answer<StatusCode> {
     let by = caller.principal.actor();
-    if site
-        .ask(move |site| site.tokens.revoke(&id, by, Timestamp::now()))
-        .await?
-    {
+    let revoked = site.ask(move |site| {
+        let revoked = site.tokens.revoke(&id, by, Timestamp::now())?;
+        site.connections.forget(&id);
+        Ok(revoked)
+    });
+    if revoked.await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(Refusal::new(

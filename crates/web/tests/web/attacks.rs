@@ -187,7 +187,7 @@ fn nobody_takes_what_somebody_else_asked_for() {
     let other = format!("/api/v1/jobs/{theirs}");
     assert_eq!(cancel(&ada, &other).refusal(), (403, "not-theirs".into()));
     assert_eq!(cancel(&bob, &other).status, 200);
-    let all = made("operator", &[Scope::Propose, Scope::Admin]);
+    let all = made("carol", &[Scope::Propose, Scope::Admin]);
     let keyed = ada.with("idempotency-key", "l");
     let third = keyed
         .post("/api/v1/jobs", &json!({"job": "circuit of a third"}))

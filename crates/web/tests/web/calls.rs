@@ -323,8 +323,8 @@ fn what_is_on_record_against_a_peer_is_settled() {
 #[test]
 fn kept_values_are_listed_and_dropped() {
     let world = World::new();
-    let reader = Client::bearer(&world, &world.token(&[Scope::Read]));
     let approver = Client::bearer(&world, &world.token(&[Scope::Approve]));
+    let reader = Client::bearer(&world, &world.token(&[Scope::Read]));
     let list = || reader.get("/api/v1/kept").json();
     assert_eq!(list(), json!([]));
     let first = world.fake.kept_by_peer("balances").to_string();

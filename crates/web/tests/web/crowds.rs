@@ -108,6 +108,20 @@ fn a_token_that_is_not_valid_holds_no_place() {
 }
 
 #[test]
+fn a_token_that_was_revoked_holds_no_place() {
+    let world = world();
+    let admin = Client::bearer(&world, &world.token(&[Scope::Admin]));
+    let token = world.token(&[Scope::Read]);
+    let mut held = connect(&world);
+    assert_eq!(call(&mut held, "/api/v1/session", &token), 200);
+    let id = token.split('_').nth(1).expect("a name");
+    let revoked = admin.call("DELETE", &format!("/api/v1/tokens/{id}"), None);
+    assert_eq!(revoked.status, 204);
+    let _idle: Vec<TcpStream> = (0..20).map(|_| connect(&world)).collect();
+    assert!(is_closed(&mut held));
+}
+
+#[test]
 fn tokens_leave_places_for_those_who_look_whether_the_service_is_well() {
     let world = world();
     let mut held = Vec::new();

@@ -47,6 +47,7 @@ pub(crate) struct Shown {
     pub(crate) statistical: u16,
     pub(crate) files: BTreeMap<String, String>,
     pub(crate) ready: std::result::Result<(), String>,
+    pub(crate) stuck: Option<String>,
     /// Posted values, as they came.
     pub(crate) posted: BTreeMap<String, String>,
     /// The texts of jobs, by their digests.
@@ -114,6 +115,7 @@ impl Fake {
                     latency: vec![(0.01, 5), (0.1, 11), (f64::INFINITY, 12)],
                     latency_sum: 0.5,
                     memory: 50_000_000,
+                    free: Some(7_000_000_000),
                     refused: BTreeMap::from([(1, 3)]),
                 },
                 summary: "Adds three numbers.".into(),
@@ -121,6 +123,7 @@ impl Fake {
                 statistical: 40,
                 files: BTreeMap::new(),
                 ready: Ok(()),
+                stuck: None,
                 posted: BTreeMap::new(),
                 texts: BTreeMap::new(),
                 weighed: Weighed::default(),
@@ -447,6 +450,10 @@ impl Live for Fake {
 
     fn alarms(&self) -> Vec<Alarm> {
         self.shown.lock().expect("whole").alarms.clone()
+    }
+
+    fn stuck(&self) -> Option<String> {
+        self.shown.lock().expect("whole").stuck.clone()
     }
 
     fn counts(&self) -> Counts {

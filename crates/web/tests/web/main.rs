@@ -10,5 +10,6 @@ mod fake;
 mod logs;
 mod page;
 mod put_back;
+mod record;
 mod slow;
 mod tls;

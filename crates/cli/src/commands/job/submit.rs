@@ -9,7 +9,7 @@ use cenote_api::view::{JobView, Submit as Body};
 
 use super::{Given, random, show, watch};
 use cenote_console::args::{Form, seconds};
-use cenote_console::service::{Reach, fault};
+use cenote_console::service::{Reach, fault, printable};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Submit {
@@ -49,7 +49,7 @@ pub(super) fn run(options: &Submit) -> Result<()> {
     let text = service
         .post_text("/api/v1/jobs", &body, Some(&key))
         .inspect_err(|error| {
-            if error.kind() == Kind::Network {
+            if matches!(error.kind(), Kind::Network | Kind::Internal) {
                 eprintln!("it may have been submitted; --key {key} submits it once only");
             }
         })?;
@@ -65,6 +65,9 @@ pub(super) fn run(options: &Submit) -> Result<()> {
             "this party's own approval is still missing: cenote job approve {} --data INPUT=NAME (or give --approve, --data or --post here)",
             job.id
         );
+    }
+    if let Some(waits_for) = &job.waits_for {
+        eprintln!("it waits for {}", printable(waits_for));
     }
     if options.wait {
         watch(&service, Some(&job.id), false)?;

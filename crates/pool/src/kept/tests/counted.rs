@@ -11,7 +11,7 @@ fn pools_of_which_one_party_knows_more_are_given_up() {
         let cut = session(folder.path(), |party| {
             party.draw(10)?;
             match (party.me, checking) {
-                (GARBLER, false) => party.kept.made(0, Block::ZERO, LOT, MOST_COINS),
+                (GARBLER, false) => party.kept.made(0, Block::ZERO, LOT, u64::MAX),
                 (_, true) => party.kept.checking(),
                 _ => Ok(()),
             }

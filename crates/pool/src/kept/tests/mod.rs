@@ -126,7 +126,7 @@ struct Party {
     which: Which,
     pool: Pool<Block>,
     /// Coins after which the copy is given up.
-    most: usize,
+    most: u64,
 }
 
 impl Party {
@@ -223,7 +223,7 @@ fn session_over<T: Send>(
             kept,
             which,
             pool,
-            most: MOST_COINS,
+            most: u64::MAX,
         };
         let done = act(&mut party)?;
         Ok((party.kept.id(), done))

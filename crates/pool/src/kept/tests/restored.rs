@@ -59,7 +59,7 @@ fn a_copy_that_is_too_old_is_given_up_but_not_the_pool() {
     // A coin is good for 20 draws, each of which touches two places at most: of 100, 40 draws leave some.
     for draws in [40, 60] {
         let cut = session(folder.path(), |party| {
-            party.most = 3;
+            party.most = 3 * LOT as u64;
             (0..draws).try_for_each(|_| party.draw(1))
         });
         assert!(cut.iter().all(Result::is_ok));
@@ -142,13 +142,32 @@ fn a_copy_whose_coins_are_gone_is_not_made() {
     let folder = tempfile::tempdir().unwrap();
     let done = session(folder.path(), |party| {
         for number in 0..4 {
-            party.kept.made(0, Block([number, 1]), LOT, 3)?;
+            party.kept.made(0, Block([number, 1]), LOT, 3 * LOT as u64)?;
         }
         // The third was the last that was noted for the copy.
         for (open, copied) in [(1, None), (2, None), (3, Some(3)), (2, Some(3)), (4, Some(4))] {
             party.kept.copy(0, &[&[0; 16 * SIZE]], open)?;
             assert_eq!(party.kept.copied(0), copied, "{open}");
         }
+        Ok(())
+    });
+    assert!(done.iter().all(Result::is_ok));
+}
+
+/// What was delivered since the copy counts, and not how much the last delivery has.
+#[test]
+fn a_copy_is_not_given_up_for_one_large_delivery() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = session(folder.path(), |party| {
+        let made = |number: u64, kept| party.kept.made(0, Block([number, 1]), kept, 1000);
+        (0..4).try_for_each(|number| made(number, 10))?;
+        made(4, 400)?;
+        party.kept.copy(0, &[&[0; 16 * SIZE]], 1)?;
+        assert_eq!(party.kept.copied(0), Some(1), "no coin is gone");
+        made(5, 560)?;
+        assert_eq!(party.kept.copied(0), Some(1));
+        made(6, 10)?;
+        assert_eq!(party.kept.copied(0), None);
         Ok(())
     });
     assert!(done.iter().all(Result::is_ok));
@@ -161,12 +180,12 @@ fn a_copy_that_is_given_up_while_it_is_written_is_not_noted() {
     let folder = tempfile::tempdir().unwrap();
     let done = session(folder.path(), |party| {
         for number in 0..4 {
-            party.kept.made(0, Block([number, 1]), LOT, 3)?;
+            party.kept.made(0, Block([number, 1]), LOT, 3 * LOT as u64)?;
         }
         party.kept.copy(0, &[&[0; 16 * SIZE]], 3)?;
         // The copy of delivery 4 is written, and these come before it is noted.
         for number in 4..8 {
-            party.kept.made(0, Block([number, 1]), LOT, 3)?;
+            party.kept.made(0, Block([number, 1]), LOT, 3 * LOT as u64)?;
         }
         party.kept.note_copy(0, 4)?;
         assert_eq!((party.kept.copied(0), party.kept.next(0)), (None, 8));

@@ -65,6 +65,7 @@ fn all_steps() -> Vec<Step> {
             Remote::Fail {
                 kind: FailKind::Cheating,
                 reason: reason(),
+                waited_for: None,
             },
         ));
     }
@@ -146,12 +147,30 @@ fn every_step_in_every_state() {
 }
 
 #[test]
+fn what_this_party_saw_comes_before_what_a_peer_says() {
+    let step = Step::Peer(
+        2,
+        Remote::Fail {
+            kind: FailKind::Deadline,
+            reason: "x".repeat(1000),
+            waited_for: Some("party 1 (south), which has not decided".into()),
+        },
+    );
+    let State::Failed(failure) = job().step(ME, &step, at(1)).expect("failed").state else {
+        panic!("not failed");
+    };
+    let own = "it waited for party 1 (south), which has not decided; party 2 says deadline: xxx";
+    assert!(failure.reason.starts_with(own), "{}", failure.reason);
+}
+
+#[test]
 fn what_a_peer_says_proves_nothing_and_is_bounded() {
     let step = Step::Peer(
         2,
         Remote::Fail {
             kind: FailKind::Cheating,
             reason: format!("it was party 1\n\u{202e}{{}}{}", "é".repeat(1000)),
+            waited_for: None,
         },
     );
     let State::Failed(failure) = job().step(ME, &step, at(1)).expect("failed").state else {

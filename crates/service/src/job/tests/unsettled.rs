@@ -71,6 +71,7 @@ fn a_session_is_on_record_until_it_has_ended_in_agreement(mut world: World) {
     let said = Remote::Fail {
         kind: FailKind::BadInput,
         reason: "so it says".into(),
+        waited_for: None,
     };
     jobs.hear(run(&jobs, 3), 1, said, at(9)).expect("heard");
     jobs.cancel(run(&jobs, 4), person(), at(9)).expect("cancelled");

@@ -1,6 +1,6 @@
 // What a party learnt: a table that can be sorted, a chart of it, and files.
 
-import { el, field, trouble } from "./dom.js";
+import { el, field, say, trouble } from "./dom.js";
 import { bars, scatter } from "./chart.js";
 import { count } from "./format.js";
 
@@ -42,8 +42,8 @@ function sorted({ types, rows }, column, down) {
   return [...(down ? there.reverse() : there), ...missing];
 }
 
-/** The table, its chart, and what is saved of it; `name` is that of files, and `more` are other buttons that save it. */
-export function shownAnswer(answer, name, more = []) {
+/** The table, its chart, and what is saved of it; `name` is that of files. As JSON the whole `result` is saved, as it came; `more` are other buttons that save it. */
+export function shownAnswer(answer, name, result, more = []) {
   const grid = el("div");
   const picture = el("div");
   const view = { order: [...answer.rows.keys()], by: null, down: false, first: 0 };
@@ -53,7 +53,7 @@ export function shownAnswer(answer, name, more = []) {
     el("p", {}, answer.rows.length === 1 ? "One row." : `${count(answer.rows.length)} rows.`),
     grid,
     el("div", { class: "buttons" }, save("Save as CSV", `${name}.csv`, "text/csv", () => csv(answer)),
-      save("Save as JSON", `${name}.json`, "application/json", () => JSON.stringify(answer, null, 2)), more),
+      save("Save as JSON", `${name}.json`, "application/json", () => JSON.stringify(result, null, 2)), more),
     answer.rows.length > 1 && answer.types.some(isNumeric) && charted(answer, view, picture),
     picture,
   ];
@@ -76,15 +76,32 @@ function gridOf({ columns, types, rows }, view, redraw) {
   const shown = view.order.slice(view.first, view.first + PAGE);
   const cell = (value, place) => el("td", { "data-label": columns[place], class: isNumeric(types[place]) && "number" },
     value === null ? el("span", { class: "soft" }, "null") : el("bdi", {}, value));
-  const turn = (text, first) => el("button", { type: "button", class: "quiet", disabled: first < 0 || first >= rows.length, onclick: () => { view.first = first; redraw(); } }, text);
+  const turned = (text, first) => {
+    view.first = first;
+    redraw();
+    // The buttons are new ones; at an end the one that was pressed can take no focus.
+    const turns = [...document.querySelectorAll("nav[aria-label=Rows] button:enabled")];
+    (turns.find((one) => one.textContent === text) ?? turns[0])?.focus();
+    say(`Rows ${count(view.first + 1)} to ${count(Math.min(rows.length, view.first + PAGE))}`);
+  };
+  const turn = (text, first) => el("button", { type: "button", class: "quiet", disabled: first < 0 || first >= rows.length, onclick: () => turned(text, first) }, text);
   return [
     el("div", { class: "grid-of-rows", tabindex: "0", role: "region", "aria-label": "The rows" }, el("table", { class: "wide" },
       el("caption", { class: "unseen" }, "The answer; press the name of a column to sort by it"),
       el("thead", {}, el("tr", {}, head)),
       el("tbody", {}, shown.map((row) => el("tr", {}, rows[row].map(cell)))))),
     rows.length > PAGE && el("nav", { class: "buttons", "aria-label": "Rows" }, turn("Earlier rows", view.first - PAGE), turn("Later rows", view.first + PAGE),
-      el("span", { class: "soft", "aria-live": "polite" }, `Rows ${count(view.first + 1)} to ${count(Math.min(rows.length, view.first + PAGE))}`)),
+      el("span", { class: "soft" }, `Rows ${count(view.first + 1)} to ${count(Math.min(rows.length, view.first + PAGE))}`)),
   ].filter(Boolean);
+}
+
+/** Milliseconds of a date or a timestamp, in any year. */
+function moment(text) {
+  const parts = /^(-?\d+)-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d):(\d\d(?:\.\d+)?))?/.exec(text);
+  if (!parts) return NaN;
+  const [year, month, day, hours, minutes, seconds] = parts.slice(1).map((part) => Number(part ?? 0));
+  // A year below 100 is one of that century otherwise.
+  return new Date(0).setUTCFullYear(year, month - 1, day) + ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }
 
 function charted({ columns, types, rows }, view, picture) {
@@ -99,8 +116,9 @@ function charted({ columns, types, rows }, view, picture) {
     const points = (most) => view.order.slice(0, most).map((row) => [rows[row][x], rows[row][y]]).filter(([, value]) => value !== null);
     if (kind.value === "No chart") return picture.replaceChildren();
     if (kind.value === "Bars") return picture.replaceChildren(bars(title, points(MOST_BARS).map(([name, value]) => [name ?? "null", Number(value)])), ...[note(MOST_BARS)].filter(Boolean));
-    const scale = isNumeric(types[x]) ? Number : isTime(types[x]) ? (text) => Date.parse(text.includes(" ") ? `${text.replace(" ", "T")}Z` : text) : null;
-    const placed = points(MOST_POINTS).filter(([at]) => at !== null).map(([at, value], place) => [scale ? scale(at) : place, Number(value), at]);
+    const scale = isNumeric(types[x]) ? Number : isTime(types[x]) ? moment : null;
+    const placed = points(MOST_POINTS).filter(([at]) => at !== null).map(([at, value], place) => [scale ? scale(at) : place, Number(value), at])
+      .filter(([at]) => Number.isFinite(at));
     if (kind.value === "Lines") placed.sort(([one], [other]) => one - other);
     return picture.replaceChildren(scatter(title, placed, kind.value === "Lines"), ...[note(MOST_POINTS)].filter(Boolean));
   };

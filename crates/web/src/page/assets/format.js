@@ -31,6 +31,8 @@ export const seconds = (value) => {
 /** A point in time, as an element with the exact time in it. */
 export function time(millis) {
   const date = new Date(millis);
+  // Beyond the last day that browsers know.
+  if (Number.isNaN(date.getTime())) return el("span", {}, "in a far future");
   return el("time", { datetime: date.toISOString(), title: date.toLocaleString("en") }, ago(millis));
 }
 

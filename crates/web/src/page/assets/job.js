@@ -161,7 +161,7 @@ function source(input, data, usual) {
 }
 
 function result(found) {
-  const place = el("div", { "aria-live": "polite" });
+  const place = el("div");
   const fetchIt = async (button) => {
     button.disabled = true;
     try {
@@ -169,6 +169,7 @@ function result(found) {
       place.dataset.keep = "";
       button.remove();
       trouble();
+      say(`The result is shown. ${place.querySelector("p")?.textContent ?? ""}`);
     } catch (problem) {
       trouble(problem);
       button.disabled = false;

@@ -20,7 +20,7 @@ export async function fetched(id) {
 function shown(outputs, name, more) {
   try {
     const answer = tableOf(outputs);
-    if (answer) return shownAnswer(answer, name, more);
+    if (answer) return shownAnswer(answer, name, outputs, more);
   } catch {
     // It was given out once: whatever it is, it is shown.
   }

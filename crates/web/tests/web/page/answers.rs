@@ -92,7 +92,28 @@ fn an_answer_is_a_table_that_can_be_sorted_drawn_and_saved() {
     );
     sort_by(&browser, 1);
     assert_eq!(column(&browser, 1)[0], "99.98");
-    browser.press("Later rows");
+    // Only what changes is read out, and the focus stays where it was pressed.
+    assert_eq!(
+        browser.run("return document.querySelectorAll('[aria-live] table').length"),
+        0
+    );
+    let focus = || browser.run("return document.activeElement.textContent");
+    let press = |text: &str| {
+        browser.run(&format!(
+            "const button = [...document.querySelectorAll('button')].find((one) => one.textContent === '{text}'); button.focus(); button.click()"
+        ));
+    };
+    press("Later rows");
+    browser.until_shown("Rows 101 to 200");
+    assert_eq!(focus(), "Later rows");
+    assert_eq!(
+        browser.run("return document.getElementById('said').textContent"),
+        "Rows 101 to 200"
+    );
+    press("Earlier rows");
+    browser.until_shown("Rows 1 to 100");
+    assert_eq!(focus(), "Later rows", "there are no earlier ones");
+    press("Later rows");
     browser.until_shown("Rows 101 to 200");
     browser.run("for (let turn = 0; turn < 98; turn += 1) [...document.querySelectorAll('button')].find((one) => one.textContent === 'Later rows').click()");
     browser.until_shown("Rows 9,901 to 10,000");
@@ -134,6 +155,49 @@ fn what_is_saved_is_what_the_command_writes() {
     assert_eq!(
         browser.run("return globalThis.saved"),
         "name,n\n\"a,\"\"b\"\"\",1\n\"\",\n,-2\n"
+    );
+    browser.run("globalThis.saved = undefined");
+    browser.press("Save as JSON");
+    browser.until("globalThis.saved !== undefined");
+    let saved = browser.run("return globalThis.saved");
+    let saved: Value = serde_json::from_str(saved.as_str().expect("text")).expect("JSON");
+    assert_eq!(saved, result, "nothing is left out");
+    assert_clean(&browser);
+}
+
+#[test]
+fn days_of_every_year_have_their_places_in_a_chart() {
+    let world = World::new();
+    let days = [
+        "0001-01-01",
+        "0099-12-31",
+        "2026-01-02",
+        "12026-01-02",
+        "-0044-03-15",
+    ];
+    let rows: Vec<Value> = (1..)
+        .zip(days)
+        .map(|(n, day)| json!([day, n.to_string()]))
+        .collect();
+    let result = json!({ "answer": { "columns": ["day", "n"], "types": ["date", "i8"], "row_count": days.len(), "rows": rows } });
+    let job = done(&world, &result);
+    let Some(browser) = enter(&world) else { return };
+    go_to_job(&browser, &world, &job);
+    browser.press("Fetch the result");
+    browser.until_shown("5 rows.");
+    choose(&browser, "Chart", "Points");
+    let places = browser.run(
+        "return [...document.querySelectorAll('.chart circle.dot')].map((dot) => dot.getAttribute('cx'))",
+    );
+    let places: Vec<f64> = serde_json::from_value::<Vec<String>>(places)
+        .expect("texts")
+        .iter()
+        .map(|place| place.parse().expect("a number"))
+        .collect();
+    let in_order = [4, 0, 1, 2, 3].map(|place: usize| places[place]);
+    assert!(
+        in_order.is_sorted() && places.iter().all(|place| place.is_finite()),
+        "{places:?}"
     );
     assert_clean(&browser);
 }
