@@ -53,14 +53,6 @@ impl Live for Node {
         self.core.plan(job)
     }
 
-    fn catalogue(&self) -> cenote_service::live::Catalogue {
-        cenote_service::live::Catalogue { parties: Vec::new() }
-    }
-
-    fn compose(&self, _: cenote_service::live::Compose) -> Result<cenote_service::live::Composed> {
-        Err(Error::Proposal("temp".into()))
-    }
-
     fn computes(&self, program: &Program) -> Option<Computes> {
         self.core.computes(program)
     }

@@ -39,15 +39,6 @@ pub trait Live: Send + Sync {
     /// That it cannot be proposed, and why.
     fn plan(&self, job: &str) -> std::result::Result<Planned, PlanFault>;
 
-    /// TEMP
-    /// # Errors
-    /// temp
-    fn catalogue(&self) -> cenote_api::view::Catalogue;
-    /// TEMP
-    /// # Errors
-    /// temp
-    fn compose(&self, wanted: cenote_api::view::Compose) -> Result<cenote_api::view::Composed>;
-
     /// What a program computes, in a line; nothing if its text is not kept here any more, or is long.
     fn computes(&self, program: &Program) -> Option<Computes>;
 

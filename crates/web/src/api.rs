@@ -1,7 +1,6 @@
 //! The calls under `/api/v1`, and the document that describes them, which is made from the same list.
 
 mod audit;
-mod catalogue;
 mod events;
 mod fleet;
 mod health;
@@ -36,7 +35,6 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(jobs::decline))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::fetch))
-        .routes(routes!(catalogue::list))
         .routes(routes!(plans::plan))
         .routes(routes!(kept::list))
         .routes(routes!(kept::drop_value))

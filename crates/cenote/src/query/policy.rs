@@ -228,7 +228,7 @@ impl Policy {
     /// # Errors
     /// [`Error::Usage`] where a table is not named; [`Error::Local`] or [`Error::Data`] if the list cannot be read.
     pub fn asked(&self, me: PartyId, query: &Query) -> Result<Vec<AskedToday>> {
-        let limits = self.limits(me, query)?;
+        let limits = self.daily_limits(me, query)?;
         if limits.is_empty() {
             return Ok(Vec::new());
         }
@@ -242,7 +242,7 @@ impl Policy {
     }
 
     /// The tables of `me` in `query` of which only so many queries may be asked within a day.
-    fn limits<'a>(&self, me: PartyId, query: &'a Query) -> Result<Vec<Limit<'a>>> {
+    fn daily_limits(&self, me: PartyId, query: &Query) -> Result<Vec<Limit<'_>>> {
         let own = query.schema().tables.iter().filter(|table| table.party == me);
         let mut limits = Vec::new();
         for table in own {
@@ -262,7 +262,7 @@ impl Policy {
     /// # Errors
     /// [`Error::Usage`] if there have been as many as may be; [`Error::Local`] or [`Error::Data`] if the list cannot be kept.
     pub fn count(&self, me: PartyId, query: &Query, job: Option<&str>) -> Result<()> {
-        let limits = self.limits(me, query)?;
+        let limits = self.daily_limits(me, query)?;
         if limits.is_empty() {
             return Ok(());
         }

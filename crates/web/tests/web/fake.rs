@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use cenote_api::view::{Catalogue, Compose, Composed};
 use cenote_service::audit::Actor;
 use cenote_service::job::{
     Binding, Digest, Estimate, Gains, Input, JobId, Keep, Kept, Program, Proposal, Remote, Security,
@@ -52,7 +51,6 @@ pub(crate) struct Shown {
     pub(crate) posted: BTreeMap<String, String>,
     /// The texts of jobs, by their digests.
     pub(crate) texts: BTreeMap<Digest, String>,
-    pub(crate) catalogue: Catalogue,
     pub(crate) weighed: Weighed,
     /// Plans that wait for the test to let them go on: of queries with this in them.
     pub(crate) held: Option<String>,
@@ -83,7 +81,6 @@ fn peer(party: u8, name: &str) -> Peer {
 
 impl Fake {
     fn new(database: &Database) -> Self {
-        let names: Vec<String> = ["North Bank", "South Bank", "West Bank"].map(String::from).into();
         Fake {
             jobs: Jobs::new(
                 database.clone(),
@@ -96,8 +93,7 @@ impl Fake {
             key: ResultKey::of(database).expect("a key"),
             announcer: Announcer::default(),
             shown: Mutex::new(Shown {
-                catalogue: asking::catalogue(&names),
-                names,
+                names: vec!["North Bank".into(), "South Bank".into(), "West Bank".into()],
                 peers: vec![peer(1, "South Bank"), peer(2, "West Bank")],
                 stock: vec![Stock {
                     protocol: "three".into(),
@@ -333,14 +329,6 @@ impl Live for Fake {
             std::thread::sleep(Duration::from_millis(5));
         }
         asking::planned(job)
-    }
-
-    fn catalogue(&self) -> Catalogue {
-        self.shown.lock().expect("whole").catalogue.clone()
-    }
-
-    fn compose(&self, wanted: Compose) -> Result<Composed> {
-        asking::composed(&wanted)
     }
 
     fn computes(&self, program: &Program) -> Option<Computes> {
