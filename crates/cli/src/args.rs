@@ -52,6 +52,8 @@ pub(crate) enum Program {
     /// Propose, approve and watch jobs of a party's service, and fetch their results
     #[command(subcommand)]
     Job(crate::commands::job::Job),
+    /// Show what may be asked of which data, as the parties publish it, and make a job of a query
+    Catalogue(crate::commands::catalogue::Catalogue),
     /// List or drop outputs that a party's service keeps for later jobs
     #[command(subcommand)]
     Kept(crate::commands::kept::Kept),
@@ -105,6 +107,7 @@ impl Program {
             Program::Circuit(command) => command,
             Program::Params(command) => command,
             Program::Job(command) => command,
+            Program::Catalogue(command) => command,
             Program::Kept(command) => command,
             Program::Peer(command) => command,
             Program::Token(command) => command,

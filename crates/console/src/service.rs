@@ -305,7 +305,10 @@ impl Service {
         };
         let what = match serde_json::from_str::<Problem>(text) {
             Ok(problem) => format!(
-                "{}\n  what to do: {}",
+                "{}{}\n  what to do: {}",
+                problem.place.map_or_else(String::new, |place| {
+                    format!("the query, line {}, column {}: ", place.line, place.column)
+                }),
                 printable(&problem.message),
                 printable(&problem.advice)
             ),

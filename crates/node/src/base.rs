@@ -6,6 +6,7 @@ use cenote_service::audit::Event;
 use cenote_service::job::Settings as JobSettings;
 use cenote_service::{Database, Jobs, ResultKey, Timestamp};
 
+use crate::catalogue::Catalogues;
 use crate::error::Error;
 use crate::kept::KeptValues;
 use crate::locks::Mutex;
@@ -43,6 +44,7 @@ pub(crate) struct Base {
     pub(crate) witness: Arc<Witness>,
     pub(crate) stock: Arc<Stock>,
     pub(crate) room: Arc<Room>,
+    pub(crate) catalogues: Arc<Catalogues>,
 }
 
 impl Base {
@@ -85,6 +87,8 @@ impl Base {
         let programs = Arc::new(programs.map_err(Error::Machine)?);
         let data = OwnData::open(&settings, Arc::clone(&key));
         let data = Arc::new(data.map_err(Error::Machine)?);
+        let settings = Arc::new(settings);
+        let catalogues = Arc::new(Catalogues::open(&settings, &database, &data, &monitor, &peers)?);
         let shards = Arc::new(ShardFolders::new(settings.folder.join("shards")));
         let kept = Arc::new(KeptValues {
             jobs: jobs.clone(),
@@ -92,7 +96,7 @@ impl Base {
         });
         let open = Arc::new(OpenJobs::new(me, jobs.clone(), Arc::clone(&monitor)));
         Ok(Base {
-            settings: Arc::new(settings),
+            settings,
             since,
             database,
             jobs,
@@ -110,6 +114,7 @@ impl Base {
             witness,
             stock,
             room,
+            catalogues,
         })
     }
 }

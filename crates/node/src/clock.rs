@@ -9,6 +9,7 @@ use cenote_service::live::AlarmKind;
 use cenote_service::{Jobs, Timestamp};
 
 use crate::base::Base;
+use crate::catalogue::Catalogues;
 use crate::core::Core;
 use crate::failure;
 use crate::message::Message;
@@ -106,6 +107,7 @@ pub(crate) struct Clock {
     against: Arc<AgainstPeers>,
     witness: Arc<Witness>,
     room: Arc<Room>,
+    catalogues: Arc<Catalogues>,
 }
 
 impl Clock {
@@ -123,6 +125,7 @@ impl Clock {
             against: Arc::clone(&base.against),
             witness: Arc::clone(&base.witness),
             room: Arc::clone(&base.room),
+            catalogues: Arc::clone(&base.catalogues),
         }
     }
 
@@ -142,6 +145,7 @@ impl Clock {
         if again.elapsed() >= AGAIN {
             *again = Instant::now();
             self.witness.tell_again();
+            self.catalogues.look();
             self.tell_again();
         }
         if sweep.elapsed() >= SWEEP {

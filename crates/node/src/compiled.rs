@@ -4,7 +4,7 @@ use std::io::{BufRead, Cursor};
 use std::sync::Arc;
 
 use cenote::keeping::Keeping;
-use cenote::query::{Proposed, QueryJob};
+use cenote::query::{Declared, Proposed, QueryJob};
 use cenote::shards::Lanes;
 use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
@@ -172,6 +172,17 @@ impl Compiled {
             memory: query.memory_bytes().to_vec(),
             work: Work::Query(query),
         })
+    }
+
+    /// The tables that it is computed on, as it declares them.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Declared> {
+        let query = match &self.work {
+            Work::Query(query) => Some(query),
+            Work::Circuit { .. } => None,
+        };
+        query
+            .into_iter()
+            .flat_map(|query| &query.job().query().schema().tables)
     }
 
     /// Bytes of memory that a run of it takes at a party.

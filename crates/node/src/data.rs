@@ -8,20 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use cenote::catalogue::{usual_names, wrong_data_name};
 use cenote_service::job::{Digest, FileMark, JobId};
 use cenote_service::live::Data;
 use cenote_service::{ResultKey, Sealed, Timestamp, write_whole};
 use rustix::fs::OFlags;
 use zeroize::Zeroizing;
 
-/// Bytes of a name, at most.
-const NAME: usize = 128;
 /// Files that are listed, at most.
 const LISTED: usize = 10_000;
 /// Bytes of the values that are posted for a job, at most.
 pub(crate) const POSTED: usize = 64 << 20;
-/// What may follow an input's name in the name of the data that a policy gives it.
-const ENDINGS: [&str; 4] = ["", ".txt", ".csv", ".parquet"];
 
 /// The folder of data.
 pub(crate) struct Folder(PathBuf);
@@ -80,8 +77,9 @@ impl Folder {
 
     /// The name of the data that goes with an input of this name where nobody chooses.
     pub(crate) fn named_as(&self, input: &str) -> Option<String> {
-        let names = ENDINGS.iter().map(|ending| format!("{input}{ending}"));
-        names.into_iter().find(|name| self.check(name).is_ok())
+        usual_names(input)
+            .into_iter()
+            .find(|name| self.check(name).is_ok())
     }
 
     /// What there is, by name.
@@ -106,15 +104,11 @@ impl Folder {
         Ok(all)
     }
 
-    fn path(&self, name: &str) -> Result<PathBuf, String> {
-        let wrong = |character: char| character.is_control() || matches!(character, '/' | '\\' | ':');
-        if name.is_empty() || name.len() > NAME || name.starts_with('.') || name.contains(wrong) {
-            return Err(
-                "a name of data has 1 to 128 bytes, does not begin with a dot, and has no /, \\, : or control characters"
-                    .into(),
-            );
+    pub(crate) fn path(&self, name: &str) -> Result<PathBuf, String> {
+        match wrong_data_name(name) {
+            Some(wrong) => Err(wrong.into()),
+            None => Ok(self.0.join(name)),
         }
-        Ok(self.0.join(name))
     }
 }
 
@@ -265,6 +259,7 @@ mod tests {
             .collect();
         assert_eq!(names, ["x.csv"]);
         assert_eq!(folder.named_as("x"), Some("x.csv".into()));
+        assert_eq!(folder.named_as("north.x"), Some("x.csv".into()));
         assert_eq!(folder.named_as("y"), None);
         let pipe = std::process::Command::new("mkfifo")
             .arg(place.path().join("data/pipe"))

@@ -12,6 +12,7 @@ use cenote_service::policy::{Past, Ruling, Verdict};
 use cenote_service::{Error, Jobs, Policy, Result, Timestamp};
 
 use crate::base::Base;
+use crate::catalogue::Catalogues;
 use crate::compiled::{Compiled, Work};
 use crate::locks::lock;
 use crate::message::Message;
@@ -61,6 +62,7 @@ pub(crate) struct Decisions {
     transitions: Arc<Transitions>,
     witness: Arc<Witness>,
     room: Arc<Room>,
+    catalogues: Arc<Catalogues>,
     /// One approval at a time: its posted values and its record belong together.
     approving: Mutex<()>,
 }
@@ -80,6 +82,7 @@ impl Decisions {
             transitions: Arc::clone(transitions),
             witness: Arc::clone(&base.witness),
             room: Arc::clone(&base.room),
+            catalogues: Arc::clone(&base.catalogues),
             approving: Mutex::default(),
         }
     }
@@ -195,6 +198,7 @@ impl Decisions {
         let job = self.jobs.get(id)?;
         self.awaits(&job)?;
         let compiled = self.programs.of_job(&job)?;
+        let approval = self.catalogues.completed(&compiled, approval);
         self.data.check_data(&compiled, &approval)?;
         let approval = self.data.marked(approval)?;
         self.data.try_tables(id, &compiled, &approval)?;

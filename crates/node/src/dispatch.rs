@@ -26,6 +26,8 @@ pub(crate) const WORKERS: usize = 4;
 const WAITING: usize = 1024;
 /// Jobs of which a peer says where they stand, for which as much is done as for what it says of its stock.
 const AT_ONCE: usize = 10;
+/// What it weighs to show or to keep a whole catalogue, beside what a peer says of its stock.
+const CATALOGUE: usize = 100;
 
 /// Starts the threads of a peer. They end when what is sent to them can come from nobody any more.
 pub(crate) fn workers(core: &Weak<Core>, peer: u8) -> std::io::Result<Vec<SyncSender<Task>>> {
@@ -214,7 +216,9 @@ impl Core {
             | Message::Compare { .. }
             | Message::Lacking { .. }
             | Message::Make { .. }
+            | Message::Catalogue { .. }
             | Message::Recording { .. } => 1,
+            Message::ShowCatalogue { .. } | Message::CatalogueText { .. } => CATALOGUE,
             _ => return Duration::ZERO,
         };
         self.base.peers.get(from).map_or(Duration::ZERO, |peer| {
@@ -319,6 +323,9 @@ impl Core {
             }
             Message::Ask { job } => self.statuses.hear_ask(from, job),
             Message::Recording { works } => self.hear_recording(from, works),
+            Message::Catalogue { version, digest } => self.base.catalogues.hear_offer(from, version, digest),
+            Message::ShowCatalogue { version } => self.base.catalogues.show(from, version),
+            Message::CatalogueText { version, text } => self.base.catalogues.hear(from, version, text),
             Message::Unclear { what } => {
                 let what = plain(&what, 200);
                 if let Some(unsaid) = self.base.peers.line_on(from) {

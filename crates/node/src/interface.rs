@@ -3,8 +3,8 @@
 use cenote_service::audit::Actor;
 use cenote_service::job::{JobId, Kept, PageRequest, Program, Unsettled};
 use cenote_service::live::{
-    About, Alarm, Approval, Computes, Counts, Data, Explained, Listener, Live, Peer, PlanFault, Planned,
-    Running, Stock, Submission, Weighed,
+    About, Alarm, Approval, Catalogue, Compose, Composed, Computes, Counts, Data, Explained, Listener, Live,
+    Peer, PlanFault, Planned, Running, Stock, Submission, Weighed,
 };
 use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
@@ -40,6 +40,7 @@ impl Live for Node {
         let job = self.core.base.jobs.get(job)?;
         let compiled = self.core.base.programs.of_job(&job)?;
         Ok(Explained {
+            data: self.core.base.catalogues.data_for(compiled.tables()),
             program: compiled.named(),
             summary: compiled.summary(),
             query: asked(&compiled),
@@ -121,7 +122,19 @@ impl Live for Node {
     }
 
     fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool> {
-        self.core.base.witness.acknowledge(seen, by)
+        let acknowledged = self.core.base.witness.acknowledge(seen, by)?;
+        if acknowledged {
+            self.core.base.catalogues.forget(seen.0);
+        }
+        Ok(acknowledged)
+    }
+
+    fn catalogue(&self) -> Catalogue {
+        self.core.base.catalogues.seen()
+    }
+
+    fn compose(&self, wanted: Compose) -> Result<Composed> {
+        self.core.base.catalogues.compose(wanted)
     }
 
     fn stock(&self) -> Vec<Stock> {

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod base;
+mod catalogue;
 mod clock;
 mod compiled;
 mod compute;

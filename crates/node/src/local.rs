@@ -1,11 +1,11 @@
 //! All parties on one machine, with sample data: how a newcomer meets a service.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::BufWriter;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use cenote::{Bundle, Protocol, ServiceConfig};
-use cenote_service::job::Digest;
+use cenote::{PartyId, Protocol, ServiceConfig, demo};
 
 use crate::Error;
 use crate::founding::{Founding, Member, party_file};
@@ -15,7 +15,7 @@ use crate::founding::{Founding, Member, party_file};
 pub struct Made {
     /// The party files, in order.
     pub files: Vec<PathBuf>,
-    /// A job that all policies approve.
+    /// A job that waits for all parties' approval.
     pub job: PathBuf,
     /// Where each party listens, so that nobody else does before it; nothing if the parties were there.
     pub places: Vec<Places>,
@@ -33,8 +33,11 @@ pub struct Places {
 /// The names of the parties.
 const NAMES: [&str; 3] = ["anna", "bert", "cleo"];
 
-/// Makes so many parties in `folder`, each in a folder of its own, with sample data and a policy that approves the sample job, as far as
-/// they are not there.
+/// Customers of each bank of the sample.
+const CUSTOMERS: u64 = 2000;
+
+/// Makes so many parties in `folder`, each in a folder of its own, with the table of a made-up bank and a catalogue that publishes it, as far as they are not
+/// there.
 ///
 /// # Errors
 /// What the system says.
@@ -50,13 +53,6 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
         return Ok(made);
     }
     fs::create_dir_all(folder).map_err(fault)?;
-    let job = sample(parties);
-    let bundle = Bundle {
-        job: job.clone(),
-        files: Default::default(),
-    };
-    let digest = Digest::of(bundle.text()?.as_bytes());
-    fs::write(&made.job, &job).map_err(fault)?;
     let mut members = Vec::new();
     for party in 0..parties {
         let founding = Founding {
@@ -72,14 +68,13 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
             fingerprint: identity.fingerprint(),
         };
         members.push(((founding, listener), member));
-        let policy = format!(
-            "# Which proposals are approved without a person.\notherwise = \"ask\"\n\n[[rule]]\nname = \"sample\"\nprograms = [\"{digest}\"]\n\
-             then = \"approve\"\n"
+        let rows = File::create(home(party).join("data/bank.csv")).map_err(fault)?;
+        demo::write_bank(BufWriter::new(rows), PartyId(party), CUSTOMERS).map_err(fault)?;
+        let table = demo::bank_table(party, CUSTOMERS, "");
+        let catalogue = format!(
+            "# What the other parties may know of this party's tables.\n\n{table}data = \"bank.csv\"\nto = \"all\"\n"
         );
-        fs::write(home(party).join("policy.toml"), policy).map_err(fault)?;
-        for (input, value) in [("x.txt", "20\n"), ("y.txt", "22\n")] {
-            fs::write(home(party).join("data").join(input), value).map_err(fault)?;
-        }
+        fs::write(home(party).join("catalogue.toml"), catalogue).map_err(fault)?;
     }
     let (foundings, members): (Vec<_>, Vec<Member>) = members.into_iter().unzip();
     for (founding, peers) in foundings {
@@ -88,6 +83,7 @@ pub fn make(folder: &Path, parties: u8) -> Result<Made, Error> {
         made.places.push(Places { peers, page });
         founding.complete(&home(founding.party), &members, Some(&http))?;
     }
+    fs::write(&made.job, sample(parties)).map_err(fault)?;
     Ok(made)
 }
 
@@ -98,18 +94,30 @@ fn free(port: u16) -> std::io::Result<(TcpListener, String)> {
     Ok((listener, address))
 }
 
-/// Adds a number of the first party and one of the second.
+/// Which customers owe all banks together more than a million.
 fn sample(parties: u8) -> String {
+    let (sum, joins) = match parties {
+        2 => ("a.owed + b.owed", "bank_a a JOIN bank_b b USING (id)"),
+        _ => (
+            "a.owed + b.owed + c.owed",
+            "bank_a a JOIN bank_b b USING (id) JOIN bank_c c USING (id)",
+        ),
+    };
     let protocol = Protocol::usual(parties).name();
-    let all: Vec<u8> = (0..parties).collect();
+    let tables = (0..parties).map(|party| demo::bank_table(party, CUSTOMERS, &format!("party = {party}\n")));
     format!(
-        "# Two parties add a number each, and all learn the sum.\nprotocol = \"{protocol}\"\ncircuit = \"lib:add32\"\nlanes = 1\n\n[[input]]\n\
-         party = 0\n\n[[input]]\nparty = 1\n\n[[output]]\nto = {all:?}\n"
+        "# Which customers owe the banks more than a million together?\nprotocol = \"{protocol}\"\nquery = \"\"\"\nSELECT id, {sum} AS joint\nFROM {joins}\n\
+         WHERE {sum} > 1000000\nORDER BY joint DESC\n\"\"\"\n\n[answer]\nmax_rows = 100\n\n{}",
+        tables.collect::<Vec<_>>().join("\n")
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use cenote::Bundle;
+    use cenote::catalogue::OwnCatalogue;
+    use cenote_service::job::Digest;
+
     use super::*;
 
     #[test]
@@ -119,11 +127,15 @@ mod tests {
             let made = make(place.path(), parties).expect("made");
             assert_eq!(made.files.len(), usize::from(parties));
             assert_eq!(made.places.len(), usize::from(parties));
-            for file in &made.files {
+            let mut catalogues = Vec::new();
+            for (party, file) in (0..).zip(&made.files) {
                 let config = cenote::PartyConfig::load(file).expect("a party file");
                 let service = config.service.expect("a service");
                 let policy = service.policy.expect("a policy");
                 cenote_service::Policy::read(&policy, &service.names).expect("a policy");
+                let own = OwnCatalogue::load(&service.catalogue, party, &service.names).expect("a catalogue");
+                assert_eq!(own.tables()[0].misfit(&service.data.join("bank.csv")), None);
+                catalogues.push(own);
             }
             let job = fs::read_to_string(&made.job).expect("there");
             let bundle = Bundle {
@@ -132,6 +144,9 @@ mod tests {
             };
             let compiled = crate::compiled::Compiled::new(bundle, Digest::of(b""), 0).expect("a job");
             assert_eq!(compiled.parties(), parties);
+            let data = |table| catalogues.iter().find_map(|own| own.data_for(table));
+            assert!(compiled.tables().all(|table| data(table) == Some("bank.csv")));
+            assert_eq!(compiled.tables().count(), usize::from(parties));
             let found = make(place.path(), parties).expect("there");
             assert_eq!((&found.files, &found.job), (&made.files, &made.job));
             assert!(found.places.is_empty());

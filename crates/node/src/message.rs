@@ -9,7 +9,7 @@ use cenote_service::{Timestamp, Told};
 use serde::{Deserialize, Serialize};
 
 /// The version of what follows. Services of different versions do nothing with each other.
-pub(crate) const VERSION: u32 = 9;
+pub(crate) const VERSION: u32 = 10;
 
 /// The party that says when a job begins: the lowest-numbered one, which is in all of them.
 pub(crate) const LEADER: u8 = 0;
@@ -172,6 +172,16 @@ pub(crate) enum Message {
     Statuses { jobs: Vec<JobStatus> },
     /// The sender does not know a job of the receiver's, and asks to be asked.
     Ask { job: JobId },
+    /// The version of what the sender publishes of its tables to the receiver.
+    Catalogue {
+        version: u64,
+        /// The digest of its text.
+        digest: Digest,
+    },
+    /// Asks for that version.
+    ShowCatalogue { version: u64 },
+    /// It, as it was asked for.
+    CatalogueText { version: u64, text: String },
     /// Whether the sender can record what it is told. Until it says so, it can.
     Recording { works: bool },
     /// The receiver has said something that is not understood.
@@ -284,6 +294,9 @@ impl Message {
             | Message::Ready { .. }
             | Message::Unready { .. }
             | Message::Go { .. }
+            | Message::Catalogue { .. }
+            | Message::ShowCatalogue { .. }
+            | Message::CatalogueText { .. }
             | Message::Recording { .. }
             | Message::Unclear { .. } => None,
         }
@@ -390,6 +403,14 @@ mod tests {
                     .all(|message| Message::parse(&message.to_bytes()).is_err())
             );
         }
+    }
+
+    #[test]
+    fn a_catalogue_fits_in_a_message() {
+        let text = "\"".repeat(cenote::catalogue::MAX_BYTES);
+        let version = u64::MAX;
+        let message = Message::CatalogueText { version, text };
+        assert!(message.to_bytes().len() <= crate::wires::LONGEST);
     }
 
     #[test]

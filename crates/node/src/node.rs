@@ -111,6 +111,14 @@ impl Node {
         Ok(())
     }
 
+    /// Reads the catalogue again, and publishes it. Where it is wrong, what was published before stays. One call at a time.
+    ///
+    /// # Errors
+    /// What is wrong with it; where it cannot be recorded.
+    pub fn reload_catalogue(&self) -> Result<(), Error> {
+        self.core.base.catalogues.reload()
+    }
+
     /// Ends the service: what runs fails at all parties, what waits goes on when it comes up again, and so do jobs in shards whose answer was not opened. Takes at most
     /// `limit`, and a little.
     pub fn stop(&self, limit: Duration) {

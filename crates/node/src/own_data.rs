@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use cenote::PartyId;
+use cenote::catalogue::OwnTable;
 use cenote::query::{self, Table};
 use cenote_service::job::{Binding, FailKind, FileMark, Job, JobId, Proposal, Source};
 use cenote_service::live::Approval;
@@ -269,6 +270,17 @@ impl OwnData {
             inputs.push(Some(read?));
         }
         Ok(inputs)
+    }
+
+    /// Why the data of a published table cannot stand for it, if it cannot.
+    pub(crate) fn misfit(&self, table: &OwnTable) -> Option<String> {
+        match self.folder.check(&table.data) {
+            Err(what) => Some(what),
+            Ok(()) => {
+                let _turn = lock(&self.trying);
+                table.misfit(&self.folder.path(&table.data).ok()?)
+            }
+        }
     }
 
     /// Waits until no tables are tried, and keeps others from that.

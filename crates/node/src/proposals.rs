@@ -11,6 +11,7 @@ use cenote_service::{Error, Jobs, Pending, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::base::Base;
+use crate::catalogue::Catalogues;
 use crate::compiled::Compiled;
 use crate::decisions::Decisions;
 use crate::kept::KeptValues;
@@ -49,6 +50,7 @@ pub(crate) struct Proposals {
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
     room: Arc<Room>,
+    catalogues: Arc<Catalogues>,
 }
 
 impl Proposals {
@@ -68,6 +70,7 @@ impl Proposals {
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
             room: Arc::clone(&base.room),
+            catalogues: Arc::clone(&base.catalogues),
         }
     }
 
@@ -176,6 +179,7 @@ impl Proposals {
 
     /// An approval for which this party has the data.
     fn approvable(&self, proposal: &Proposal, compiled: &Compiled, approval: Approval) -> Result<Approval> {
+        let approval = self.catalogues.completed(compiled, approval);
         self.data.check_data(compiled, &approval)?;
         let approval = self.data.marked(approval)?;
         self.data.try_tables(proposal.id, compiled, &approval)?;

@@ -28,6 +28,8 @@ pub struct Settings {
     pub data: PathBuf,
     /// The file of its policy; without one, persons decide.
     pub policy: Option<PathBuf>,
+    /// The file of what is published of this party's tables; where there is none, nothing is.
+    pub catalogue: PathBuf,
     /// The file of what may be asked of this party's tables; without one, whatever is approved.
     pub tables: Option<PathBuf>,
     /// Jobs side by side.
@@ -127,6 +129,7 @@ impl Settings {
             database,
             data: service.data.clone(),
             policy: service.policy.clone(),
+            catalogue: service.catalogue.clone(),
             tables: config.policy.clone(),
             jobs: service.jobs,
             jobs_per_proposer: service.jobs_per_proposer,

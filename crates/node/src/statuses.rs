@@ -6,6 +6,7 @@ use cenote_service::Jobs;
 use cenote_service::job::{Remote, State, StateName};
 
 use crate::base::Base;
+use crate::catalogue::Catalogues;
 use crate::decisions::Decisions;
 use crate::message::{JobStatus, Message, STATUSES, VERSION};
 use crate::monitor::Monitor;
@@ -32,6 +33,7 @@ pub(crate) struct Statuses {
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
     witness: Arc<Witness>,
+    catalogues: Arc<Catalogues>,
 }
 
 impl Statuses {
@@ -48,6 +50,7 @@ impl Statuses {
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
             witness: Arc::clone(&base.witness),
+            catalogues: Arc::clone(&base.catalogues),
         }
     }
 
@@ -79,6 +82,7 @@ impl Statuses {
     pub(crate) fn tell_statuses(&self, peer: u8) {
         self.room.tell(peer);
         self.stock.tell_levels(peer);
+        self.catalogues.offer(peer);
         for jobs in self.open.statuses_for(peer).chunks(STATUSES) {
             self.peers.tell(peer, &Message::Statuses { jobs: jobs.to_vec() });
         }

@@ -1,5 +1,6 @@
 //! `cenote doctor`: looks at what a service needs, by its interface where it is up, and by what is on the disk.
 
+mod catalogue;
 mod disk;
 mod network;
 mod up;
@@ -115,6 +116,7 @@ impl Command for Doctor {
         disk::keys(&config, &mut findings);
         disk::folders(service, &mut findings);
         disk::policy(service, &mut findings);
+        catalogue::look(&config, service, &mut findings);
         disk::space(&config, service, &mut findings);
         let reach = Reach {
             config: Some(self.config.clone()),

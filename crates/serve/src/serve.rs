@@ -1,5 +1,6 @@
 //! `cenote serve`, `cenote init`, `cenote invite` and `cenote join`.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +13,8 @@ use cenote_node::founding::{Founding, party_file};
 use cenote_node::local::{self, Places};
 use cenote_node::meeting::{self, Invitation, Inviter, Met};
 use cenote_node::{Node, Settings};
+use cenote_service::audit::Actor;
+use cenote_service::live::Submission;
 use cenote_service::{Live, SealedValues};
 use cenote_web::{House, Options, Running};
 use clap::Args;
@@ -210,12 +213,15 @@ impl Standing {
     }
 }
 
-/// Waits for a signal that ends the services; others make them read their policies again.
+/// Waits for a signal that ends the services; others make them read their policies and catalogues again.
 fn wait(signals: &Receiver<Word>, services: &[Standing]) {
     while let Ok(Word::Again) = signals.recv() {
         for service in services {
             if let Err(error) = service.node.reload_policy() {
                 eprintln!("the policy of {} stays as it was: {error}", service.name);
+            }
+            if let Err(error) = service.node.reload_catalogue() {
+                eprintln!("the catalogue of {} stays as it was: {error}", service.name);
             }
         }
     }
@@ -232,6 +238,7 @@ fn serve_local(parties: u8, folder: Option<&Path>, signals: &Receiver<Word>) -> 
         }
     };
     let made = local::make(folder, parties).map_err(refused)?;
+    let is_new = !made.places.is_empty();
     let mut services = Vec::new();
     let mut text = format!("{parties} parties on this machine, in {}\n\n", folder.display());
     let mut places = made.places.into_iter();
@@ -240,19 +247,43 @@ fn serve_local(parties: u8, folder: Option<&Path>, signals: &Receiver<Word>) -> 
         text += &service.greeting(file);
         services.push(service);
     }
-    text += &format!(
-        "\nAn address that opens a page does so once, within ten minutes. A job to try, which all policies approve:\n\n  \
-         cenote job submit {} --config {}\n\nCtrl-C ends all.\n",
-        made.job.display(),
-        made.files
-            .first()
-            .map(|file| file.display().to_string())
-            .unwrap_or_default()
-    );
+    text += "\nAn address that opens a page does so once, within ten minutes.\n";
+    if let Some(first) = services.first().filter(|_| is_new) {
+        let id = propose_sample(&first.node, &made.job)?;
+        text += &format!(
+            "\nA query over the banks of all parties waits for their approval, on each page under Jobs, or here:\n\n  {}\n",
+            approvals(&id, &made.files)
+        );
+    }
+    text += "\nCtrl-C ends all.\n";
     print(&text)?;
     wait(signals, &services);
     services.into_iter().for_each(Standing::stop);
     Ok(())
+}
+
+/// Proposes the sample job, a day before it must be done. Gives its name.
+fn propose_sample(node: &Node, job: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(job).map_err(|source| Error::local("reading the sample", source))?;
+    let submission = Submission {
+        job: text,
+        files: BTreeMap::new(),
+        within: Some(24 * 3600),
+        idempotency_key: "sample".into(),
+        approval: None,
+    };
+    let proposed = node.submit(submission, Actor::Service);
+    let proposed = proposed.map_err(|error| Error::Usage(error.to_string()))?;
+    Ok(proposed.proposal.id.to_string())
+}
+
+/// The commands by which all parties approve a job.
+fn approvals(id: &str, files: &[PathBuf]) -> String {
+    let short = id.get(..8).unwrap_or(id);
+    let commands = files
+        .iter()
+        .map(|file| format!("cenote job approve {short} --config {}", file.display()));
+    commands.collect::<Vec<_>>().join("\n  ")
 }
 
 impl Command for Init {

@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use cenote_api::view::Place;
+
 use crate::audit::Fault;
 use crate::job::{JobId, StateName};
 use crate::token::Scope;
@@ -120,6 +122,14 @@ pub enum Error {
     /// The approval does not go with the job or this party's data.
     #[error("the approval is refused: {0}")]
     Approval(String),
+    /// No job can be made of a query.
+    #[error("{what}")]
+    Query {
+        /// Where in its text.
+        place: Option<Place>,
+        /// What is wrong, and what to write instead.
+        what: String,
+    },
     /// The idempotency key was used with another body.
     #[error("the idempotency key was used for job {job} with another body; use a new key for a new job")]
     OtherBody {

@@ -297,6 +297,8 @@ impl Heads {
                 true => Some(end_eras(transaction, &of)?),
                 false => {
                     transaction.run("DELETE FROM peer_head WHERE peer = $1", &of)?;
+                    // Its versions may begin anew.
+                    transaction.run("DELETE FROM catalogue_heard WHERE party = $1", &of)?;
                     None
                 }
             };

@@ -6,11 +6,13 @@
 //! - [`Policy`]: rules that approve, decline, or leave a proposal to a person.
 //! - [`audit`]: the log that only grows.
 //! - [`Heads`]: what parties remember of each other's logs.
+//! - [`Catalogues`]: what parties have published to each other of their tables.
 //! - [`Tokens`]: who may do what over a service's interfaces.
 //! - [`Live`]: what can be asked of a service that is up, which this crate only describes.
 #![forbid(unsafe_code)]
 
 pub mod audit;
+mod catalogues;
 mod database;
 mod error;
 mod folder;
@@ -25,6 +27,7 @@ mod testing;
 pub mod token;
 mod view;
 
+pub use catalogues::{Catalogues, Edition, Heard};
 pub use cenote_api::{Timestamp, words};
 pub use database::{Address, Database, Examined, Pending, Work, examine};
 pub use error::{Error, Result};

@@ -5,8 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 pub use cenote_api::view::{
-    About, Alarm, AlarmKind, AskedQuery, Catalogue, Compared, Compose, Composed, Computes, Data, Input, LinkState, OtherConstant, Peer, Place,
-    PlanFault, PlanStep, Planned, Revealed, Running, RunningShards, Stock, Weighed,
+    About, Alarm, AlarmKind, AskedQuery, Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable, Compared,
+    Compose, Composed, Computes, Data, Input, LinkState, OtherConstant, Peer, Place, PlanFault, PlanStep,
+    Planned, Revealed, Running, RunningShards, Stock, Weighed,
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -124,6 +125,15 @@ pub trait Live: Send + Sync {
     /// Those of [`crate::Heads::acknowledge`].
     fn acknowledge(&self, seen: (u8, u64), by: Actor) -> Result<bool>;
 
+    /// The catalogues that this party knows: its own, and what its peers have published to it.
+    fn catalogue(&self) -> Catalogue;
+
+    /// Makes a job of a query, with the declarations of the tables that it names as they are published.
+    ///
+    /// # Errors
+    /// [`crate::Error::Query`], with the place in the query.
+    fn compose(&self, wanted: Compose) -> Result<Composed>;
+
     /// Material in stock, by kind.
     fn stock(&self) -> Vec<Stock>;
 
@@ -202,6 +212,8 @@ pub struct Explained {
     pub job: String,
     /// The texts of the files that it names.
     pub files: BTreeMap<String, String>,
+    /// The data that this party's catalogue has for its own tables, by table: an approval takes it unless it names other data.
+    pub data: BTreeMap<String, String>,
 }
 
 /// Counts since the service came up.
@@ -241,6 +253,11 @@ pub enum Happened {
     /// A peer's link has changed.
     Peer {
         /// The peer.
+        party: u8,
+    },
+    /// What a party publishes has changed.
+    Catalogue {
+        /// The party, which may be this one.
         party: u8,
     },
     /// The stock has changed.

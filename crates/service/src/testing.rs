@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::job::{Digest, Estimate, Input, JobId, Program, Proposal, Security};
-use crate::{Address, Database, Error, Result, Timestamp, database, heads, job, results_key, token};
+use crate::{
+    Address, Database, Error, Result, Timestamp, catalogues, database, heads, job, results_key, token,
+};
 
 /// A service's folder and database, which may be closed and opened again.
 pub(crate) struct World {
@@ -292,6 +294,7 @@ fn postgresql_keeps_the_same_promises() {
         job::tests::unsettled::ALL,
         job::tests::many::ALL,
         heads::tests::ALL,
+        catalogues::tests::ALL,
         results_key::tests::ALL,
         token::tests::ALL,
     ];

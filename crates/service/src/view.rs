@@ -153,6 +153,7 @@ impl From<live::Explained> for Explained {
             query: explained.query,
             outputs: explained.outputs,
             job: explained.job,
+            data: explained.data,
             files: explained
                 .files
                 .into_iter()

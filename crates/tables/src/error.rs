@@ -227,7 +227,10 @@ fn plain(name: &str) -> String {
 
 /// The character, or one that stands for it if it would steer a screen, or the direction of what is written.
 pub fn printable(char: char) -> char {
-    let steers = matches!(char, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let steers = matches!(
+        char,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    );
     match char.is_control() || steers {
         true => char::REPLACEMENT_CHARACTER,
         false => char,

@@ -1,6 +1,7 @@
 //! The calls under `/api/v1`, and the document that describes them, which is made from the same list.
 
 mod audit;
+mod catalogue;
 mod events;
 mod fleet;
 mod health;
@@ -45,6 +46,8 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(fleet::peers))
         .routes(routes!(fleet::unsettled, fleet::settle))
         .routes(routes!(fleet::put_back, fleet::acknowledge))
+        .routes(routes!(catalogue::show))
+        .routes(routes!(catalogue::compose))
         .routes(routes!(fleet::stock))
         .routes(routes!(fleet::running))
         .routes(routes!(fleet::alarms))

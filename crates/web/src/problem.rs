@@ -116,6 +116,12 @@ impl From<Error> for Refusal {
                     "the service's log says which file, and why; see that the data is there and can be read",
                 )
             }
+            Error::Query { place, what } => Refusal::unfit(
+                "bad-query",
+                what.clone(),
+                "change the query, or ask a table's owner to publish it (`cenote catalogue`)",
+            )
+            .at(*place),
             shown => match answer(shown) {
                 Some((status, code, advice)) => Refusal::new(status, code, error.to_string(), advice),
                 None => {

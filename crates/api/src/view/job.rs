@@ -145,6 +145,9 @@ pub struct Explained {
     pub job: String,
     /// The files that it names; their texts are had by a call of their own.
     pub files: Vec<FileView>,
+    /// The data that this party's catalogue has for its own tables, by table: an approval takes it unless it names other data.
+    #[serde(default)]
+    pub data: BTreeMap<String, String>,
 }
 
 /// A file of a job.

@@ -221,6 +221,18 @@ pub fn own_name(table: &str) -> &str {
     table.rsplit_once('.').map_or(table, |(_, name)| name)
 }
 
+/// What may follow an input's name in the name of the data that goes with it where nobody chooses.
+const ENDINGS: [&str; 4] = ["", ".txt", ".csv", ".parquet"];
+
+/// The names of the data that goes with an input where nobody chooses: the first that is there.
+pub fn usual_names(input: &str) -> Vec<String> {
+    let mut names = vec![input];
+    // A job may put the name of its party before that of a table.
+    names.extend(Some(own_name(input)).filter(|own| *own != input));
+    let with_endings = |name: &str| ENDINGS.map(|ending| format!("{name}{ending}"));
+    names.into_iter().flat_map(with_endings).collect()
+}
+
 impl Entry {
     fn own(self, source: &SettingsFile, me: u8, names: &[String]) -> Result<OwnTable> {
         let parties = u8::try_from(names.len()).unwrap_or(u8::MAX);

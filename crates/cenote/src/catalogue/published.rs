@@ -355,8 +355,13 @@ pub(super) fn kind(field: &Field) -> String {
     format!("{}{null}", field.kind)
 }
 
+/// The beginning of a name that is none, with a mark in place of what no name has.
 fn shortened(name: &str) -> String {
-    name.chars().take(40).map(printable).collect()
+    let shown = |letter: char| match letter.is_alphanumeric() || letter == ' ' || SIGNS.contains(letter) {
+        true => letter,
+        false => char::REPLACEMENT_CHARACTER,
+    };
+    name.chars().take(40).map(shown).collect()
 }
 
 /// What is wrong with the name of a table, if something is.

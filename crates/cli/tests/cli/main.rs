@@ -6,6 +6,7 @@ mod bench;
 mod bench_pools;
 mod bench_service;
 mod bench_two;
+mod catalogue;
 mod circuits;
 mod commands;
 mod common;

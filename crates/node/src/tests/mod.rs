@@ -2,6 +2,7 @@
 
 mod alarms;
 mod attacks;
+mod catalogue;
 mod cheats;
 mod cut_off;
 mod faults;

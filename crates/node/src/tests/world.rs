@@ -80,6 +80,7 @@ impl World {
             database: Address::Embedded,
             data: folder.join("data"),
             policy: Some(folder.join("policy.toml")),
+            catalogue: folder.join("catalogue.toml"),
             tables: None,
             jobs: 8,
             jobs_per_proposer: 8,

@@ -229,6 +229,33 @@ pub enum Event {
         /// By whom.
         by: Actor,
     },
+    /// A version of this party's catalogue was published to a peer.
+    CataloguePublished {
+        /// To which.
+        to: u8,
+        /// The version.
+        version: u64,
+        /// The digest of what that peer is told.
+        digest: Digest,
+    },
+    /// A version of a peer's catalogue came.
+    CatalogueHeard {
+        /// Whose.
+        from: u8,
+        /// The version.
+        version: u64,
+        /// The digest of what this party was told.
+        digest: Digest,
+    },
+    /// What a peer has sent as its catalogue did not pass a check, and nothing of it is kept.
+    CatalogueRefused {
+        /// Whose.
+        from: u8,
+        /// The version.
+        version: u64,
+        /// The check's name.
+        check: String,
+    },
     /// Somebody may use the interface by a new token.
     TokenMade {
         /// Its public name.

@@ -5,7 +5,7 @@ use super::value::Value;
 use crate::{Error, Result};
 
 /// Each brings the database from the version before, which is its place, from 0, to the next.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -13,6 +13,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/0005.sql"),
     include_str!("../../migrations/0006.sql"),
     include_str!("../../migrations/0007.sql"),
+    include_str!("../../migrations/0008.sql"),
 ];
 
 /// The version of this program.
@@ -132,7 +133,7 @@ mod tests {
             .batch("UPDATE cenote_service SET version = 9")
             .expect("runs");
         let error = apply(&mut connection).expect_err("newer");
-        assert!(matches!(error, Error::Newer { found: 9, known: 7 }), "{error}");
+        assert!(matches!(error, Error::Newer { found: 9, known: 8 }), "{error}");
         assert!(
             error.to_string().contains("start the Cenote that upgraded it"),
             "{error}"

@@ -1,5 +1,6 @@
 //! What calls do.
 
+mod catalogue;
 mod plans;
 mod tokens;
 

@@ -1,6 +1,10 @@
 //! A service that is up, made of the real record in a folder of its own, with peers and stock that tests make up.
 
+#[path = "fake/asking.rs"]
 pub(crate) mod asking;
+#[path = "made_up.rs"]
+mod catalogue;
+#[path = "fake/world.rs"]
 mod world;
 
 use std::collections::BTreeMap;
@@ -58,6 +62,9 @@ pub(crate) struct Shown {
     pub(crate) planned: Vec<String>,
     /// What is done in the middle of listing data.
     pub(crate) pause: Duration,
+    pub(crate) catalogue: Catalogue,
+    /// What is proposed as data for inputs, by input.
+    pub(crate) proposed: BTreeMap<String, String>,
     /// How often data was asked for.
     pub(crate) asked: usize,
 }
@@ -126,6 +133,8 @@ impl Fake {
                 held: None,
                 planned: Vec::new(),
                 pause: Duration::ZERO,
+                catalogue: catalogue::published(),
+                proposed: BTreeMap::new(),
                 asked: 0,
             }),
         }
@@ -315,6 +324,7 @@ impl Live for Fake {
             }],
             job: "circuit = \"lib:add32\"\n".into(),
             files: shown.files.clone(),
+            data: shown.proposed.clone(),
         })
     }
 
@@ -380,6 +390,17 @@ impl Live for Fake {
         }
         self.fetch(job, key, by)?;
         Ok(Zeroizing::new(b"PAR1\xff".to_vec()))
+    }
+
+    fn catalogue(&self) -> Catalogue {
+        self.shown.lock().expect("whole").catalogue.clone()
+    }
+
+    fn compose(&self, wanted: Compose) -> Result<Composed> {
+        match asking::is_of(&self.catalogue()) {
+            true => asking::composed(&wanted),
+            false => catalogue::compose(wanted),
+        }
     }
 
     fn data(&self) -> Result<Vec<Data>> {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod asking;
+mod catalogue;
 mod drawing;
 mod jobs;
 mod look;
@@ -67,7 +68,10 @@ fn a_link_logs_in_once() {
     assert_eq!(browser.run("return document.cookie"), "");
     let sections =
         browser.run("return [...document.querySelectorAll('#nav a')].map((one) => one.textContent)");
-    assert_eq!(sections, json!(["Overview", "Jobs", "Kept values", "Log"]));
+    assert_eq!(
+        sections,
+        json!(["Overview", "Jobs", "Catalogue", "Kept values", "Log"])
+    );
     browser.press("Log out");
     browser.until_shown("You are not logged in");
     browser.go("about:blank");

@@ -46,7 +46,7 @@ pub(super) fn detail(detail: &JobDetail) -> String {
     let mut facts = Facts(String::new());
     terms(&mut facts, &detail.job);
     revealed(&mut facts, detail);
-    used(&mut facts, &detail.job);
+    used(&mut facts, detail);
     kept(&mut facts, detail);
     decisions(&mut facts, &detail.job);
     facts.0
@@ -118,12 +118,18 @@ fn revealed(facts: &mut Facts, detail: &JobDetail) {
 }
 
 /// The data that go in, and the values that earlier jobs kept.
-fn used(facts: &mut Facts, job: &JobView) {
+fn used(facts: &mut Facts, detail: &JobDetail) {
+    let job = &detail.job;
     for input in &job.inputs {
-        let data = input
-            .data
+        let published = detail
+            .explained
             .as_ref()
-            .map_or_else(String::new, |data| format!(", data {data}"));
+            .and_then(|explained| explained.data.get(&input.name));
+        let data = match (&input.data, published) {
+            (Some(data), _) => format!(", data {data}"),
+            (None, Some(data)) => format!(", of the catalogue: data {data}"),
+            (None, None) => String::new(),
+        };
         let (name, kind) = (printable(&input.name), printable(&input.kind));
         facts.add("uses", format!("{name} ({kind}) of party {}{data}", input.owner));
     }
@@ -201,6 +207,7 @@ pub(super) fn event(value: &Value) -> String {
         "peer" => format!("the connection to party {} has changed\n", value["party"]),
         "stock" => "the stock has changed\n".into(),
         "alarm" => "the alarms have changed\n".into(),
+        "catalogue" => format!("the catalogue of party {} has changed\n", value["party"]),
         "missed" => "some events were missed\n".into(),
         other => format!("{}\n", printable(other)),
     }

@@ -104,9 +104,9 @@ async function perform(button, work, done) {
   }
 }
 
-function decide(house, found, data, usual) {
+function decide(house, found, data, published) {
   const mine = found.inputs.filter((input) => input.owner === house.party);
-  const sources = mine.map((input) => source(input, data, usual[input.name]));
+  const sources = mine.map((input) => source(input, data, published[input.name]));
   const reason = el("input", { type: "text", maxlength: "500", autocomplete: "off" });
   const approve = el("form", {
     onsubmit: (event) => {
@@ -139,12 +139,12 @@ function decide(house, found, data, usual) {
 const TYPED = "\u0000typed";
 
 /** Where an input's values come from: named data, at first that of the catalogue, or what is typed in. */
-function source(input, data, usual) {
+function source(input, data, published) {
   const values = el("textarea", { spellcheck: "false", autocomplete: "off" });
   const typed = field(`Values for ${input.name}`, values, "As in a data file: one value a line.");
   const choice = el("select", { required: true, onchange: () => show() },
     data.length === 0 ? null : el("option", { value: "" }, "Choose…"),
-    data.map((one) => el("option", { value: one.name, selected: one.name === usual }, `${one.name} (${bytes(one.bytes)})`)),
+    data.map((one) => el("option", { value: one.name, selected: one.name === published }, `${one.name} (${bytes(one.bytes)})`)),
     el("option", { value: TYPED }, "Type values in"));
   const show = () => {
     typed.hidden = choice.value !== TYPED;
@@ -152,7 +152,7 @@ function source(input, data, usual) {
   };
   show();
   return {
-    element: el("div", {}, field(`Data for ${input.name} (${input.type})`, choice), typed),
+    element: el("div", {}, field(`Data for ${input.name} (${input.type})`, choice, published && `Your catalogue names ${published} for it.`), typed),
     fill: (body) => {
       if (choice.value === TYPED) body.posted[input.name] = values.value;
       else body.data[input.name] = choice.value;

@@ -3,6 +3,7 @@
 import { enter, events, get, leave as end } from "./api.js";
 import { ask } from "./ask.js";
 import { audit } from "./audit.js";
+import { catalogue } from "./catalogue.js";
 import { el, patch, renumber, say, trouble } from "./dom.js";
 import { shortName, stateText } from "./format.js";
 import { job } from "./job.js";
@@ -21,8 +22,8 @@ let drawing;
 // Name, title, scopes, and what asks the service for the section's data and gives a function that builds it.
 const sections = [
   ["", "Overview", ["read"], overview], ["ask", "Ask", ["read", "propose"], ask], ["jobs", "Jobs", ["read"], jobs],
-  ["kept", "Kept values", ["read"], kept], ["log", "Log", ["read"], audit], ["tokens", "Tokens", ["admin"], tokens],
-  ["propose", "A job file", ["propose"], propose],
+  ["catalogue", "Catalogue", ["read"], catalogue], ["kept", "Kept values", ["read"], kept],
+  ["log", "Log", ["read"], audit], ["tokens", "Tokens", ["admin"], tokens], ["propose", "A job file", ["propose"], propose],
 ];
 const mayCome = ([, , scopes]) => scopes.every((scope) => house.may(scope));
 // A section that another one leads to, for those who may come there.
@@ -136,6 +137,8 @@ function listen() {
       if (rest === null || rest === happened.job) say(`Job ${shortName(happened.job)}: ${stateText(happened.state)}.`);
     } else if (happened.event === "alarm") {
       say("The alarms have changed.");
+    } else if (happened.event === "catalogue") {
+      say(`The catalogue of ${house.parties[happened.party] ?? "a party"} has changed.`);
     }
     soon();
   }, soon);

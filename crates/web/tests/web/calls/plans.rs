@@ -7,7 +7,17 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::fake::World;
-use crate::fake::asking::{NOWHERE, WRONG};
+use crate::fake::asking::{self, NOWHERE, WRONG};
+
+/// A service that knows tables.
+fn world() -> World {
+    let world = World::new();
+    {
+        let mut shown = world.fake.shown.lock().expect("whole");
+        shown.catalogue = asking::catalogue(&shown.names);
+    }
+    world
+}
 
 fn plan(client: &Client, sql: &str) -> crate::client::Reply {
     let compose = json!({"sql": sql, "receivers": ["North Bank"]});
@@ -16,7 +26,7 @@ fn plan(client: &Client, sql: &str) -> crate::client::Reply {
 
 #[test]
 fn a_plan_tells_what_a_job_takes_or_where_it_is_wrong() {
-    let world = World::new();
+    let world = world();
     let client = Client::bearer(&world, &world.token(&[Scope::Propose]));
     let found = plan(&client, "SELECT 1 FROM loans");
     assert_eq!(found.status, 200);
@@ -43,7 +53,7 @@ fn a_plan_tells_what_a_job_takes_or_where_it_is_wrong() {
 
 #[test]
 fn a_token_has_one_plan_at_a_time_and_others_go_on() {
-    let world = World::new();
+    let world = world();
     world.fake.shown.lock().expect("whole").held = Some("held".into());
     let client = Client::bearer(&world, &world.token(&[Scope::Propose, Scope::Read]));
     let other = Client::bearer(&world, &world.token(&[Scope::Propose]));

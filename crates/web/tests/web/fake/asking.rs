@@ -32,6 +32,14 @@ fn table(name: &str, data: Option<&str>, columns: &[(&str, &str, &[&str])]) -> C
     }
 }
 
+/// Whether a catalogue is that of these tests.
+pub(crate) fn is_of(catalogue: &Catalogue) -> bool {
+    catalogue
+        .parties
+        .iter()
+        .any(|party| party.tables.iter().any(|table| table.name == "loans"))
+}
+
 /// `loans` of party 0, `people` of party 1, and `visits` of both.
 pub(crate) fn catalogue(names: &[String]) -> Catalogue {
     let visits = |data| table("visits", data, &[("day", "date not null", &[])]);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{assert_clean, enter, go, go_to_job};
 use crate::browser::Browser;
 use crate::fake::World;
-use crate::fake::asking::WRONG;
+use crate::fake::asking::{self, WRONG};
 
 const QUERY: &str = "SELECT region, SUM(owed) AS total FROM people JOIN loans USING (id) GROUP BY region";
 const TAB: &str = "\u{E004}";
@@ -18,7 +18,17 @@ const ENTER: &str = "\u{E007}";
 const ESCAPE: &str = "\u{E00C}";
 const DOWN: &str = "\u{E015}";
 
-/// A browser in the section, and the service.
+/// A service that knows tables.
+fn world() -> World {
+    let world = World::new();
+    {
+        let mut shown = world.fake.shown.lock().expect("whole");
+        shown.catalogue = asking::catalogue(&shown.names);
+    }
+    world
+}
+
+/// A browser in the section.
 fn ask(world: &World) -> Option<Browser> {
     let browser = enter(world)?;
     go(&browser, world, "ask", "Ask");
@@ -61,7 +71,7 @@ fn answer(rows: &[(&str, &str)]) -> String {
 
 #[test]
 fn a_new_user_asks_with_the_mouse_and_sees_the_answer() {
-    let world = World::new();
+    let world = world();
     world.fake.shown.lock().expect("whole").result =
         answer(&[("north", "10.50"), ("east", "-3.25"), ("south", "7.00")]);
     let Some(browser) = enter(&world) else { return };
@@ -134,7 +144,7 @@ fn a_new_user_asks_with_the_mouse_and_sees_the_answer() {
 
 #[test]
 fn a_query_is_written_and_proposed_with_the_keyboard_alone() {
-    let world = World::new();
+    let world = world();
     let Some(browser) = ask(&world) else { return };
     let focused = || {
         let text = "const one = document.activeElement; return one.labels?.[0]?.textContent ?? one.textContent.trim()";
@@ -191,7 +201,7 @@ fn a_query_is_written_and_proposed_with_the_keyboard_alone() {
 
 #[test]
 fn a_fault_is_shown_where_it_is() {
-    let world = World::new();
+    let world = world();
     let Some(browser) = ask(&world) else { return };
     browser.click("#sql");
     browser.keys(&format!("SELECT 'é',{ENTER}  {WRONG} FROM loans"));
@@ -212,7 +222,7 @@ fn a_fault_is_shown_where_it_is() {
 
 #[test]
 fn a_plan_that_is_overtaken_is_not_shown() {
-    let world = World::new();
+    let world = world();
     let Some(browser) = ask(&world) else { return };
     world.fake.shown.lock().expect("whole").held = Some("first".into());
     browser.click("#sql");
@@ -237,7 +247,7 @@ fn a_plan_that_is_overtaken_is_not_shown() {
 
 #[test]
 fn markup_in_names_queries_and_faults_is_text() {
-    let world = World::new();
+    let world = world();
     let attack = "<img src=x onerror='window.broken = 1'>";
     {
         let mut shown = world.fake.shown.lock().expect("whole");
@@ -308,7 +318,7 @@ fn markup_in_names_queries_and_faults_is_text() {
 
 #[test]
 fn who_may_not_propose_sees_no_editor() {
-    let world = World::new();
+    let world = world();
     let Some(browser) = Browser::open() else { return };
     browser.go(&format!(
         "{}/#{}",
@@ -326,7 +336,7 @@ fn who_may_not_propose_sees_no_editor() {
 
 #[test]
 fn what_jobs_compute_is_listed() {
-    let world = World::new();
+    let world = world();
     world.fake.proposed_by_peer("circuit = \"lib:add32\"");
     world.fake.proposed_by_peer("circuit = \"add32.txt\"");
     let Some(browser) = enter(&world) else { return };
@@ -338,7 +348,7 @@ fn what_jobs_compute_is_listed() {
 
 #[test]
 fn ten_thousand_rows_are_answered_in_place() {
-    let world = World::new();
+    let world = world();
     let rows: Vec<(String, String)> = (0..10_000)
         .map(|row| (format!("r{row}"), format!("{}.00", 7919 * row % 10_000)))
         .collect();
