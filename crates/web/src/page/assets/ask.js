@@ -23,6 +23,7 @@ export async function ask(house) {
 
 function workbench(house, catalogue, protocols) {
   const plan = planning(house);
+  const listed = el("div");
   const edit = editor({ id: "sql", text: draft.sql, catalogue: () => catalogue, described: "sql-hint sql-fault", changed: (text) => { draft.sql = text; plan.changed(); } });
   plan.edit = edit;
   const receivers = house.parties.map((_, number) => {
@@ -54,6 +55,21 @@ function workbench(house, catalogue, protocols) {
     edit.go({ line: 1, column: 1 });
     say("The question is in the editor.");
   });
+  const showTables = () => listed.replaceChildren(tables(catalogue, edit.insert));
+  showTables();
+  const hear = async ({ detail }) => {
+    if (!listed.isConnected) return removeEventListener("cenote-event", hear);
+    if (detail.event !== "catalogue") return undefined;
+    try {
+      catalogue = await get("catalogue");
+      showTables();
+      plan.changed();
+    } catch (problem) {
+      trouble(problem);
+    }
+    return undefined;
+  };
+  setTimeout(() => addEventListener("cenote-event", hear));
   fill();
   if (draft.sql.trim()) plan.changed();
   list.refresh();
@@ -61,7 +77,7 @@ function workbench(house, catalogue, protocols) {
   return [
     el("h1", { tabindex: "-1" }, "Ask"),
     el("div", { class: "ask", "data-keep": "" },
-      card("Tables", el("p", { class: "soft" }, "Press a name to put it into your question."), tables(catalogue, edit.insert)),
+      card("Tables", el("p", { class: "soft" }, "Press a name to put it into your question."), listed),
       el("div", { class: "stack" }, card("Your question", form), answer.element, plan.element, list.element)),
     el("p", {}, el("a", { href: "#/propose" }, "Advanced: a job file")),
   ];

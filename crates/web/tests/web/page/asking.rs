@@ -2,7 +2,7 @@
 
 use cenote_service::audit::Actor;
 use cenote_service::job::PageRequest;
-use cenote_service::live::{Compared, OtherConstant, Weighed};
+use cenote_service::live::{Compared, Happened, OtherConstant, Weighed};
 use cenote_service::token::Scope;
 use cenote_service::Job;
 use serde_json::{Value, json};
@@ -313,6 +313,21 @@ fn markup_in_names_queries_and_faults_is_text() {
     go(&browser, &world, "jobs", "Jobs");
     browser.until_shown(&sql[..40]);
     clean();
+    assert_clean(&browser);
+}
+
+#[test]
+fn tables_are_listed_as_they_are_published() {
+    let world = world();
+    let Some(browser) = ask(&world) else { return };
+    browser.until_shown("people");
+    world.fake.shown.lock().expect("whole").catalogue.parties[1].tables[0].name = "persons".into();
+    browser.until_with("document.querySelector('button[data-insert=persons]') !== null", || {
+        world.fake.tell(&Happened::Catalogue { party: 1 });
+    });
+    browser.click("#sql");
+    browser.keys("SELECT 1 FROM per");
+    assert_eq!(offered(&browser), ["persons"]);
     assert_clean(&browser);
 }
 
