@@ -1,5 +1,6 @@
 //! What callers send and get, as JSON. Times are milliseconds since the beginning of 1970, UTC, by the service's clock.
 
+mod call;
 mod catalogue;
 mod fleet;
 mod job;
@@ -7,6 +8,7 @@ mod kept;
 mod plan;
 mod token;
 
+pub use call::{CallEnded, Calls, NewCall, NewCalls, Standing};
 pub use catalogue::{Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable, Compose, Composed, Place};
 pub use fleet::{
     About, Alarm, AlarmKind, Data, LinkState, Peer, PutBack, Running, RunningShards, Stock, Unsettled,

@@ -15,6 +15,7 @@ use cenote_session::Parties;
 use crate::keeping::Keeping;
 use crate::program::check_size;
 use crate::shards::Counts;
+use crate::standing::Calls;
 use crate::{Error, Program, Protocol, Result, data};
 use file::Secret;
 
@@ -49,6 +50,8 @@ pub struct Job {
     receivers: Vec<Parties>,
     output_files: Vec<Option<PathBuf>>,
     keeping: Keeping,
+    /// How often it may be called, if it stands.
+    calls: Option<Calls>,
     /// How it is cut, if it is.
     counts: Option<Counts>,
     /// What is made of its circuit has at most so many gates.
@@ -158,6 +161,11 @@ impl Job {
     /// What the job takes of what earlier ones kept, and what it keeps. Its inputs come after those that parties give.
     pub fn keeping(&self) -> &Keeping {
         &self.keeping
+    }
+
+    /// How often the job may be called and by whom, if it stands: it is computed again and again then, each time on other inputs.
+    pub fn calls(&self) -> Option<&Calls> {
+        self.calls.as_ref()
     }
 
     /// Whether the job is cut into shards.

@@ -71,6 +71,7 @@ pub mod runner;
 mod service_config;
 mod settings_file;
 pub mod shards;
+pub mod standing;
 pub mod stock;
 pub mod stop;
 pub mod tables;

@@ -2,8 +2,6 @@
 
 mod execute;
 
-use std::ops::Range;
-
 use cenote_circuit::{Circuit, Gate, Plan};
 use cenote_net::PartyId;
 use cenote_primitives::BLOCK_BITS;
@@ -11,6 +9,7 @@ use cenote_session::{Demand, Parties};
 
 use crate::data::MAX_BITS;
 use crate::{Error, Result};
+pub(crate) use execute::Evaluated;
 pub use execute::{Executed, columns};
 
 /// ANDs in a segment: lanes are taken in groups of about this many gates, so that memory is bounded and progress is seen.
@@ -126,6 +125,15 @@ impl Program {
         self.lanes
     }
 
+    /// The same on other lanes.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub(crate) fn on_lanes(self, lanes: usize) -> Result<Self> {
+        check_size(&self.circuit, lanes)?;
+        Ok(Program { lanes, ..self })
+    }
+
     /// AND gates of all lanes.
     pub fn and_gates(&self) -> u64 {
         self.plan.and_count() as u64 * self.lanes as u64
@@ -140,14 +148,6 @@ impl Program {
     fn segment_lanes(&self) -> usize {
         let wanted = self.segment_ands / self.plan.and_count().max(1);
         wanted.next_multiple_of(BLOCK_BITS).max(BLOCK_BITS)
-    }
-
-    /// The groups of `size` lanes that are evaluated one after the other.
-    fn segments(&self, size: usize) -> impl ExactSizeIterator<Item = Range<usize>> + use<> {
-        let lanes = self.lanes;
-        (0..lanes)
-            .step_by(size)
-            .map(move |start| start..lanes.min(start.saturating_add(size)))
     }
 
     /// What the program asks of a protocol.
@@ -199,6 +199,9 @@ pub fn check_size(circuit: &Circuit, lanes: usize) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+use execute::segments;
 
 #[cfg(test)]
 mod tests;

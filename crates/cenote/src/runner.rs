@@ -203,7 +203,7 @@ impl Party<'_> {
     }
 
     /// Everything public that must be the same at all parties, the most telling differences first.
-    fn terms(&self, prepared: &Prepared, stored: bool) -> Terms {
+    pub(crate) fn terms(&self, prepared: &Prepared, stored: bool) -> Terms {
         let mut terms = prepared.terms(stored);
         terms.extend(compared(self.program));
         terms.extend(self.also_agree.terms());

@@ -54,6 +54,8 @@ pub(crate) enum Program {
     Job(crate::commands::job::Job),
     /// Show what may be asked of which data, as the parties publish it, and make a job of a query
     Catalogue(crate::commands::catalogue::Catalogue),
+    /// Call a job that stands: one that all parties have approved for many calls, each with other inputs
+    Call(crate::commands::call::Call),
     /// List or drop outputs that a party's service keeps for later jobs
     #[command(subcommand)]
     Kept(crate::commands::kept::Kept),
@@ -108,6 +110,7 @@ impl Program {
             Program::Params(command) => command,
             Program::Job(command) => command,
             Program::Catalogue(command) => command,
+            Program::Call(command) => command,
             Program::Kept(command) => command,
             Program::Peer(command) => command,
             Program::Token(command) => command,

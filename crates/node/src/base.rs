@@ -20,6 +20,7 @@ use crate::room::Room;
 use crate::scheduler::Scheduler;
 use crate::settings::Settings;
 use crate::shard_folders::ShardFolders;
+use crate::standing::StandingJobs;
 use crate::stock::Stock;
 use crate::unsettled::AgainstPeers;
 use crate::witness::Witness;
@@ -35,6 +36,7 @@ pub(crate) struct Base {
     pub(crate) kept: Arc<KeptValues>,
     pub(crate) data: Arc<OwnData>,
     pub(crate) shards: Arc<ShardFolders>,
+    pub(crate) standing: Arc<StandingJobs>,
     pub(crate) policy: Arc<PolicyInForce>,
     pub(crate) open: Arc<OpenJobs>,
     pub(crate) monitor: Arc<Monitor>,
@@ -90,6 +92,7 @@ impl Base {
         let settings = Arc::new(settings);
         let catalogues = Arc::new(Catalogues::open(&settings, &database, &data, &monitor, &peers)?);
         let shards = Arc::new(ShardFolders::new(settings.folder.join("shards")));
+        let standing = StandingJobs::new(me, jobs.clone(), &key, &programs);
         let kept = Arc::new(KeptValues {
             jobs: jobs.clone(),
             key: Arc::clone(&key),
@@ -105,6 +108,7 @@ impl Base {
             kept,
             data,
             shards,
+            standing: Arc::new(standing),
             policy,
             open,
             monitor,

@@ -34,6 +34,10 @@ const AGAIN: Duration = Duration::from_secs(20);
 const SWEEP: Duration = Duration::from_secs(60);
 /// How long a peer may be away without an alarm.
 const AWAY: Duration = Duration::from_secs(60);
+/// How long the outcome of a call is kept.
+const CALLS: Duration = Duration::from_secs(24 * 3600);
+/// How long a job that stands may go on after its deadline, for its leader's clock.
+const CLOCKS: Duration = Duration::from_secs(60);
 /// How far clocks may differ without an alarm, in milliseconds.
 const CLOCK: f64 = 30_000.0;
 
@@ -106,8 +110,8 @@ pub(crate) struct Clock {
     proposals: Arc<Proposals>,
     against: Arc<AgainstPeers>,
     witness: Arc<Witness>,
-    room: Arc<Room>,
     catalogues: Arc<Catalogues>,
+    room: Arc<Room>,
 }
 
 impl Clock {
@@ -124,8 +128,8 @@ impl Clock {
             proposals: Arc::clone(proposals),
             against: Arc::clone(&base.against),
             witness: Arc::clone(&base.witness),
-            room: Arc::clone(&base.room),
             catalogues: Arc::clone(&base.catalogues),
+            room: Arc::clone(&base.room),
         }
     }
 
@@ -164,6 +168,8 @@ impl Clock {
         for (id, deadline, state) in late {
             match all_running.iter().find(|running| running.job == id) {
                 // The record may say already of one that has just begun that it runs.
+                // One that stands ends in order by its leader's clock.
+                Some(running) if running.stands && now < deadline.after(CLOCKS) => {}
                 Some(running) => {
                     running.stop(FailKind::Deadline, over(id, deadline));
                 }
@@ -178,7 +184,7 @@ impl Clock {
         for running in all_running {
             if let Some((kind, reason)) = running.stopped_before_meeting()
                 && self.open.contains(running.job)
-                && !(running.in_shards && failure::may_pass(kind))
+                && !(running.goes_on() && failure::may_pass(kind))
             {
                 self.transitions.fail(running.job, kind, reason);
             }
@@ -372,6 +378,7 @@ impl Clock {
             .jobs
             .expire_results(now)
             .and_then(|_| while_some(|| self.jobs.expire_kept(now)))
+            .and_then(|_| while_some(|| self.jobs.expire_calls(now.before(CALLS))))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         if let Err(error) = swept {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cenote::keeping::Keeping;
 use cenote::query::{Declared, Proposed, QueryJob};
 use cenote::shards::Lanes;
+use cenote::standing::{Calls, most_together, of_calls};
 use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
 use cenote_service::live::Revealed;
@@ -90,7 +91,15 @@ impl Compiled {
         check_workers(job.protocol())?;
         let lanes = job.stated_lanes()?;
         let program = job.program(lanes)?;
-        let prepared = job.protocol().prepare(&program.demand())?;
+        // One that stands is prepared for all its calls.
+        let all = job.calls().map(|calls| of_calls(&program, calls.most));
+        let all = all.transpose()?;
+        let whole = all.as_ref().unwrap_or(&program);
+        let prepared = job.protocol().prepare(&whole.demand())?;
+        let together = job
+            .calls()
+            .map(|_| of_calls(&program, most_together(&program) as u64));
+        let together = together.transpose()?;
         let inputs = given(&job, &program, lanes);
         let keeping = job.keeping();
         let takes = taken(keeping, lanes).map_err(cenote::Error::Usage)?;
@@ -117,11 +126,14 @@ impl Compiled {
                 let memory: cenote::Result<Vec<u64>> = memory.collect();
                 (cut.and_gates(), cut.traffic_bytes()?, memory?)
             }
-            None => (
-                program.and_gates(),
-                prepared.traffic_bytes(&program.demand()),
-                parties.map(|party| prepared.job_bytes(&program, party)).collect(),
-            ),
+            None => {
+                let at_once = together.as_ref().unwrap_or(&program);
+                (
+                    whole.and_gates(),
+                    prepared.traffic_bytes(&whole.demand()),
+                    parties.map(|party| prepared.job_bytes(at_once, party)).collect(),
+                )
+            }
         };
         let size = Size {
             ands,
@@ -198,6 +210,27 @@ impl Compiled {
         }
     }
 
+    /// How often it may be called, if it stands.
+    pub(crate) fn calls(&self) -> Option<&Calls> {
+        match &self.work {
+            Work::Circuit { job, .. } => job.calls(),
+            Work::Query(_) => None,
+        }
+    }
+
+    /// As proposals say it.
+    pub(crate) fn standing(&self) -> Option<job::Standing> {
+        self.calls().map(|calls| job::Standing {
+            calls: calls.most,
+            callers: calls.callers.clone(),
+        })
+    }
+
+    /// Whether a run that is cut off goes on later.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.is_in_shards() || self.calls().is_some()
+    }
+
     /// How much room it takes when it is ready: gates.
     pub(crate) fn weight(&self) -> usize {
         let work = match &self.work {
@@ -213,8 +246,11 @@ impl Compiled {
     pub(crate) fn program(&self) -> Option<&Program> {
         match &self.work {
             Work::Circuit {
-                program, lanes: None, ..
-            } => Some(program),
+                job,
+                program,
+                lanes: None,
+                ..
+            } if job.calls().is_none() => Some(program),
             _ => None,
         }
     }
@@ -324,6 +360,9 @@ impl Compiled {
         if proposal.keeps != self.keeps {
             return wrong("outputs that are kept");
         }
+        if proposal.standing != self.standing() {
+            return wrong("calls");
+        }
         if proposal.security != self.security() {
             return wrong("security");
         }
@@ -370,9 +409,14 @@ impl Compiled {
         let (ands, protocol) = (self.size.ands, self.protocol().describe());
         match &self.work {
             Work::Circuit {
-                program, lanes: cut, ..
+                job,
+                program,
+                lanes: cut,
+                ..
             } => {
                 let lanes = match program.lanes() {
+                    1 if job.calls().is_some() => "at each call".to_owned(),
+                    lanes if job.calls().is_some() => format!("{lanes} times side by side at each call"),
                     1 => "once".to_owned(),
                     lanes => format!("{lanes} times side by side"),
                 };
@@ -387,6 +431,14 @@ impl Compiled {
                     text += &format!(
                         " Its output {:?} is kept as {:?} for {} days, and nobody learns it.",
                         keep.output, keep.name, keep.days
+                    );
+                }
+                if let Some(calls) = job.calls() {
+                    text += &format!(
+                        " It stands: once all have approved, it is called up to {} times until its deadline, and nobody is asked again. Each call is made by {}, with inputs of \
+                         its own; the inputs of the others stay the same. Any party can end it at any time.",
+                        calls.most,
+                        in_words(&calls.callers)
                     );
                 }
                 if let Some(cut) = cut {
@@ -407,6 +459,12 @@ impl Compiled {
             }
         }
     }
+}
+
+/// Parties in words.
+pub(crate) fn in_words(parties: &[u8]) -> String {
+    let names: Vec<String> = parties.iter().map(|party| format!("party {party}")).collect();
+    names.join(" and ")
 }
 
 fn check_workers(protocol: &Protocol) -> Result<(), cenote::Error> {

@@ -6,9 +6,10 @@ use cenote::keeping;
 use cenote::query;
 use cenote::runner::{AlsoAgree, Connections, Terms};
 use cenote::shards::{Join, Within};
-use cenote::{Output, Party, PartyId, PartyReport, Transport};
+use cenote::{BitMatrix, Output, Party, PartyId, PartyReport, Transport};
 use cenote_service::job::{FailKind, Job, JobId};
 use cenote_service::live::Happened;
+use cenote_service::{Jobs, ResultKey};
 use cenote_session::Warning;
 use zeroize::Zeroizing;
 
@@ -17,12 +18,13 @@ use crate::compiled::{Compiled, Work};
 use crate::failure::Fault;
 use crate::kept::KeptValues;
 use crate::monitor::Monitor;
-use crate::own_data::OwnData;
+use crate::own_data::{InputData, OwnData};
 use crate::peers::Peers;
 use crate::results::{Answer, JobResult, Outputs, learnt};
 use crate::running_job::RunningJob;
 use crate::settings::Settings;
 use crate::shard_folders::ShardFolders;
+use crate::standing::{Serving, StandingJobs, Words};
 use crate::stock::{ShelfGuard, Stock};
 use crate::unsettled::AgainstPeers;
 
@@ -68,6 +70,9 @@ pub(crate) struct Sessions {
     kept: Arc<KeptValues>,
     data: Arc<OwnData>,
     shards: Arc<ShardFolders>,
+    standing: Arc<StandingJobs>,
+    jobs: Jobs,
+    key: Arc<ResultKey>,
     monitor: Arc<Monitor>,
     against: Arc<AgainstPeers>,
     stock: Arc<Stock>,
@@ -81,6 +86,9 @@ impl Sessions {
             kept: Arc::clone(&base.kept),
             data: Arc::clone(&base.data),
             shards: Arc::clone(&base.shards),
+            standing: Arc::clone(&base.standing),
+            jobs: base.jobs.clone(),
+            key: Arc::clone(&base.key),
             monitor: Arc::clone(&base.monitor),
             against: Arc::clone(&base.against),
             stock: Arc::clone(&base.stock),
@@ -134,12 +142,17 @@ impl Sessions {
         else {
             return Err(Fault::new(FailKind::Internal, "it is no circuit"));
         };
-        let posted = self.data.posted_for(job, compiled)?;
-        let mut inputs = self
-            .data
-            .read_inputs(&job.binding, compiled, posted, |index, source, name| {
-                Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
-            })?;
+        let read = |index, source: InputData, name: &str| {
+            Ok(circuit.read_input(index, program.lanes(), name, source.reader())?)
+        };
+        let mut inputs = match job.proposal.is_caller(self.settings.me) {
+            // They come with each call.
+            true => vec![None; compiled.inputs.len()],
+            false => {
+                let posted = self.data.posted_for(job, compiled)?;
+                self.data.read_inputs(&job.binding, compiled, posted, read)?
+            }
+        };
         let (me, kept) = (PartyId(self.settings.me), circuit.keeping());
         if let Some(lanes) = lanes {
             let also_agree = Arc::new(Agreed::new(job, compiled, running));
@@ -157,6 +170,9 @@ impl Sessions {
                 text: text_of(job, &outcome.report)?,
                 ..JobResult::default()
             });
+        }
+        if circuit.calls().is_some() {
+            return self.serve(job, compiled, (connections, inputs), running);
         }
         let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
@@ -191,6 +207,46 @@ impl Sessions {
         let shares = kept.finish(me, fresh, outcome.outputs)?;
         let text = text_of(job, &outcome.report)?;
         Ok(JobResult { text, shares })
+    }
+
+    /// A session of a job that stands.
+    fn serve(
+        &self,
+        job: &Job,
+        compiled: &Compiled,
+        (connections, fixed): (Connections, Vec<Option<BitMatrix>>),
+        running: &Arc<RunningJob>,
+    ) -> Result<JobResult, Fault> {
+        let wires = self
+            .peers
+            .wires
+            .get()
+            .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
+        let goes_on = |fault: Fault| Fault {
+            goes_on: true,
+            ..fault
+        };
+        let name = format!("{}: calls", running.session());
+        let topology = Words::topology(compiled.parties());
+        let words = wires.connections(&topology, &name, self.settings.timeout, &running.patience);
+        let words = running.hold(words.map_err(|error| goes_on(Fault::of(&error)))?);
+        let serving = Serving {
+            me: self.settings.me,
+            jobs: &self.jobs,
+            key: &self.key,
+            job,
+            running,
+            also_agree: &Agreed::new(job, compiled, running),
+            phase_timeout: self.settings.phase_timeout,
+            fixed,
+        };
+        let desk = self
+            .standing
+            .desk_of(job)
+            .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))?;
+        let words = Words::of(self.settings.me, words);
+        serving.serve(&desk, (connections, words)).map_err(goes_on)?;
+        Ok(JobResult::default())
     }
 
     /// How the parties of a job are joined, in its shards too.

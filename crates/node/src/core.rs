@@ -49,8 +49,10 @@ impl Core {
     /// What a restart means for the jobs of the record. Gives those that go on.
     pub(crate) fn resume(&self) -> Result<Vec<Job>, Error> {
         let shards = Arc::clone(&self.base.shards);
-        let goes_on = move |job: &Job| shards.can_go_on(job.proposal.id);
+        let goes_on = move |job: &Job| job.proposal.standing.is_some() || shards.can_go_on(job.proposal.id);
         let (failed, open) = self.base.jobs.restart(goes_on, Timestamp::now())?;
+        let why = "the service was restarted while it was computed; whether others have learnt its outputs is not known";
+        self.base.jobs.fail_calls(why, Timestamp::now())?;
         failed.iter().for_each(|job| self.transitions.changed(job));
         open.iter().for_each(|job| self.base.open.remember(job));
         let waits = |id| open.iter().any(|job| job.proposal.id == id);

@@ -61,8 +61,8 @@ pub(crate) struct Decisions {
     scheduler: Arc<Scheduler>,
     transitions: Arc<Transitions>,
     witness: Arc<Witness>,
-    room: Arc<Room>,
     catalogues: Arc<Catalogues>,
+    room: Arc<Room>,
     /// One approval at a time: its posted values and its record belong together.
     approving: Mutex<()>,
 }
@@ -81,8 +81,8 @@ impl Decisions {
             scheduler: Arc::clone(&base.scheduler),
             transitions: Arc::clone(transitions),
             witness: Arc::clone(&base.witness),
-            room: Arc::clone(&base.room),
             catalogues: Arc::clone(&base.catalogues),
+            room: Arc::clone(&base.room),
             approving: Mutex::default(),
         }
     }

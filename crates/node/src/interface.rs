@@ -3,8 +3,8 @@
 use cenote_service::audit::Actor;
 use cenote_service::job::{JobId, Kept, PageRequest, Program, Unsettled};
 use cenote_service::live::{
-    About, Alarm, Approval, Catalogue, Compose, Composed, Computes, Counts, Data, Explained, Listener, Live,
-    Peer, PlanFault, Planned, Running, Stock, Submission, Weighed,
+    About, Alarm, Approval, Call, Catalogue, Compose, Composed, Computes, Counts, Data, Explained, Listener,
+    Live, Peer, PlanFault, Planned, Reply, Running, Stock, Submission, Weighed,
 };
 use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
@@ -72,6 +72,10 @@ impl Live for Node {
 
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job> {
         self.core.transitions.cancel(job, by)
+    }
+
+    fn call(&self, job: JobId, call: Call, by: Actor, reply: Reply) -> Result<()> {
+        self.core.base.standing.call(job, call, &by, reply)
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {

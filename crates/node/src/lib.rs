@@ -47,6 +47,7 @@ mod running_job;
 mod scheduler;
 mod settings;
 mod shard_folders;
+mod standing;
 mod statuses;
 mod stock;
 mod titles;

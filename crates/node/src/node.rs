@@ -132,7 +132,7 @@ impl Node {
         }
         core.base.stock.stop_making();
         // Those that meet do not see it, and to record their end may take a while.
-        for running in all_running.into_iter().filter(|running| !running.in_shards) {
+        for running in all_running.into_iter().filter(|running| !running.goes_on()) {
             if start.elapsed() < limit && running.stopped_before_meeting().is_some() {
                 core.transitions.fail(running.job, why.0, why.1.into());
             }

@@ -83,7 +83,9 @@ impl OwnData {
 
     /// The data that goes with this party's inputs by their names, if there is some for each.
     pub(crate) fn usual_binding(&self, proposal: &Proposal) -> Option<Vec<Binding>> {
-        let mine = proposal.inputs.iter().filter(|input| input.owner == self.me);
+        let comes_later = proposal.is_caller(self.me);
+        let mine = proposal.inputs.iter();
+        let mine = mine.filter(|input| input.owner == self.me && !comes_later);
         mine.map(|input| {
             Some(Binding::new(
                 input.name.clone(),
@@ -214,7 +216,7 @@ impl OwnData {
         if let Some(bound) = bound.find(|bound| bound.source == Source::Posted) {
             let taken = self
                 .posted
-                .take(job.proposal.id, bound.posted, compiled.is_in_shards());
+                .take(job.proposal.id, bound.posted, compiled.goes_on());
             posted = taken.map_err(|reason| Fault::new(FailKind::BadInput, reason))?;
         }
         Ok(move |name: &str| posted.remove(name))

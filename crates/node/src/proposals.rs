@@ -49,8 +49,8 @@ pub(crate) struct Proposals {
     peers: Arc<Peers>,
     transitions: Arc<Transitions>,
     decisions: Arc<Decisions>,
-    room: Arc<Room>,
     catalogues: Arc<Catalogues>,
+    room: Arc<Room>,
 }
 
 impl Proposals {
@@ -69,8 +69,8 @@ impl Proposals {
             peers: Arc::clone(&base.peers),
             transitions: Arc::clone(transitions),
             decisions: Arc::clone(decisions),
-            room: Arc::clone(&base.room),
             catalogues: Arc::clone(&base.catalogues),
+            room: Arc::clone(&base.room),
         }
     }
 
@@ -174,6 +174,7 @@ impl Proposals {
             idempotency_key: key,
             takes,
             keeps: compiled.keeps.clone(),
+            standing: compiled.standing(),
         })
     }
 

@@ -17,6 +17,9 @@ use crate::running_job::RunningJob;
 /// Calls of the leader for jobs that do not wait here yet, at most.
 const EARLY: usize = 4096;
 
+/// Jobs that stand and run side by side, at most.
+const STANDING: usize = 16;
+
 /// How long others' jobs begin before one that they leave no room for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -54,6 +57,8 @@ pub(crate) struct Waiting {
     pub(crate) wanted: Option<Wanted>,
     /// Whether it is cut into shards.
     pub(crate) in_shards: bool,
+    /// Whether it stands: it runs until its time is over, beside those that have an end.
+    pub(crate) stands: bool,
     /// How often it has begun here before.
     pub(crate) runs: u64,
     /// Until when it pauses, after an interruption.
@@ -70,6 +75,11 @@ pub(crate) struct Call {
 }
 
 impl Waiting {
+    /// Whether it goes on later where its run is cut off.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.in_shards || self.stands
+    }
+
     fn pauses(&self, now: Instant) -> bool {
         self.not_before.is_some_and(|end| now < end)
     }
@@ -218,8 +228,11 @@ impl Queue {
 
     /// Whether a job has a place beside those that run, where the parties may run so many.
     fn has_place(&self, waiting: &Waiting, limits: &[Limits]) -> bool {
-        let (all, own) = (self.running.len() as u64, self.run_by(waiting.proposer));
+        let (all, own) = (self.run_by(|_| true), self.run_by(|by| by == waiting.proposer));
         let mut limits = limits.iter();
+        if waiting.stands {
+            return !self.closed && self.standing() < STANDING;
+        }
         !self.closed && limits.all(|limits| all < limits.jobs && own < limits.per_proposer)
     }
 
@@ -294,17 +307,26 @@ impl Queue {
         self.passed.remove(&waiting.job);
         let mut running = RunningJob::new(waiting.job, waiting.parties, call.shelf);
         (running.again, running.in_shards) = (call.again, waiting.in_shards);
+        running.stands = waiting.stands;
         let running = Arc::new(running);
         self.running
             .insert(waiting.job, (waiting.clone(), Arc::clone(&running)));
         (waiting, running)
     }
 
-    fn run_by(&self, proposer: u8) -> u64 {
+    /// Jobs that run and have an end, of these proposers.
+    fn run_by(&self, counted: impl Fn(u8) -> bool) -> u64 {
+        let running = self.running.values();
+        let counted = running.filter(|(waiting, _)| !waiting.stands && counted(waiting.proposer));
+        counted.count() as u64
+    }
+
+    /// Jobs that run and stand.
+    fn standing(&self) -> usize {
         self.running
             .values()
-            .filter(|(waiting, _)| waiting.proposer == proposer)
-            .count() as u64
+            .filter(|(waiting, _)| waiting.stands)
+            .count()
     }
 
     /// Takes so much memory for something else than a job, unless that leaves too little.
@@ -335,8 +357,8 @@ impl Queue {
     /// A job has come to its end, however.
     pub(crate) fn done(&mut self, job: JobId) {
         let ran = self.running.remove(&job);
-        // A job in shards may be begun again by now.
-        if ran.is_none_or(|(waiting, _)| !waiting.in_shards) {
+        // One that goes on may be begun again by now.
+        if ran.is_none_or(|(waiting, _)| !waiting.goes_on()) {
             self.called.remove(&job);
         }
     }
@@ -372,10 +394,10 @@ impl Queue {
         ended
     }
 
-    /// Whether nothing runs, and nothing waits whose parties are all there.
+    /// Whether nothing runs that has an end, and nothing waits whose parties are all there.
     pub(crate) fn is_idle(&self, is_there: impl Fn(u8) -> bool) -> bool {
         let mut waiting = self.lines.values().flatten();
-        self.running.is_empty() && !waiting.any(|waiting| (0..waiting.parties).all(&is_there))
+        self.run_by(|_| true) == 0 && !waiting.any(|waiting| (0..waiting.parties).all(&is_there))
     }
 
     /// Nothing begins any more.

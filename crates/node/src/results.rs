@@ -74,9 +74,12 @@ pub(crate) fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u
 /// The answer in what was learnt, as a Parquet file.
 pub(crate) fn parquet(learnt: &[u8]) -> cenote_service::Result<Zeroizing<Vec<u8>>> {
     let wrong = |error: String| Error::Corrupt(format!("a result that is no answer: {error}"));
-    let answer: Answer = serde_json::from_slice(learnt).map_err(|error| wrong(format!("{:?}", error.classify())))?;
+    let answer: Answer =
+        serde_json::from_slice(learnt).map_err(|error| wrong(format!("{:?}", error.classify())))?;
     let bytes = answer.answer.parquet();
-    bytes.map(Zeroizing::new).map_err(|error| wrong(error.to_string()))
+    bytes
+        .map(Zeroizing::new)
+        .map_err(|error| wrong(error.to_string()))
 }
 
 /// What records the outcomes of jobs. It has no lock of its own.

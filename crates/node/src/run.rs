@@ -40,6 +40,9 @@ const LATE: Duration = Duration::from_secs(1);
 /// Runs in a row of a job in shards that were cut off before a part was handed out, at most: each reads this party's data, and uses up no attempt.
 pub(crate) const MOST_IDLE: u32 = 10;
 
+/// How often it is tried whether a job that stands may begin, while a person has to settle what is on record against a peer.
+const HELD: Duration = Duration::from_secs(10);
+
 /// The threads that jobs run on.
 static THREADS: Threads = Threads::new("job");
 
@@ -96,7 +99,7 @@ impl Runs {
                     LEADER => queue.next_led(Instant::now(), &limits),
                     // The leader does not know whether the others have each other.
                     _ => queue.next_called(Instant::now(), |waiting| {
-                        let is_there = !waiting.in_shards || there(&limits, waiting.parties).is_some();
+                        let is_there = !waiting.goes_on() || there(&limits, waiting.parties).is_some();
                         is_there && self.witness.put_back_among(waiting.parties).is_none()
                     }),
                 }
@@ -140,8 +143,8 @@ impl Runs {
             if running.in_shards && !runs.open.contains(id) {
                 runs.shards.remove(id);
             }
-            if let Ok(Some(job)) = ended {
-                runs.transitions.enqueue(&job);
+            if let Ok(Some((job, pause))) = ended {
+                runs.transitions.enqueue_after(&job, pause);
             }
             drop(guards);
         };
@@ -169,8 +172,8 @@ impl Runs {
         on_shelf
     }
 
-    /// One run of a job, from its beginning to its end. Gives the job if it was interrupted, and goes on later.
-    fn run_job(&self, waiting: &Waiting, running: &Arc<RunningJob>) -> Option<Job> {
+    /// One run of a job, from its beginning to its end. Gives the job if it was interrupted, and goes on later, after a pause of its own.
+    fn run_job(&self, waiting: &Waiting, running: &Arc<RunningJob>) -> Option<(Job, Duration)> {
         let id = waiting.job;
         // Before it is on record that the job runs: it tells that it can go on.
         if running.in_shards
@@ -192,6 +195,10 @@ impl Runs {
         let (job, run) = match starting.and_then(Pending::wait) {
             Ok(started) => started,
             Err(Error::NoTransition { .. } | Error::NoJob(_)) => return None,
+            // It goes on once a person has settled that.
+            Err(Error::Unsettled(_)) if running.stands => {
+                return self.jobs.get(id).ok().map(|job| (job, HELD));
+            }
             Err(error @ Error::Unsettled(_)) => {
                 self.transitions.fail(id, FailKind::Refused, error.to_string());
                 return None;
@@ -207,7 +214,7 @@ impl Runs {
         self.transitions.changed(&job);
         // Nothing has been computed yet.
         let before = |fault: Fault| Fault {
-            goes_on: running.in_shards,
+            goes_on: running.goes_on(),
             ..fault
         };
         let mut computes = false;
@@ -233,6 +240,7 @@ impl Runs {
             result.and_then(|(compiled, result)| self.results.record(&job, &compiled, result, running));
         let fault = ended.err()?;
         self.run_failed(running, fault, computes)
+            .map(|job| (job, Duration::ZERO))
     }
 
     /// A run that had begun, and `computes` if the parties had met, gave nothing: its job ends by a peer's word where there is one, or for this party's own reason,
@@ -266,7 +274,9 @@ impl Runs {
             _ => fault,
         };
         if may_pass(fault.kind) && goes_on {
-            let idle = match computes && fault.kind != FailKind::Restarted {
+            // What a peer may try in sessions of a job that stands is on record against it, however many there are.
+            let counts = computes && !running.stands;
+            let idle = match counts && fault.kind != FailKind::Restarted {
                 true => self.open.cut_off(id, running.handed_out()),
                 false => 0,
             };
@@ -317,14 +327,11 @@ impl Runs {
             .settings
             .timeout
             .min(Duration::from_millis(left).saturating_add(LATE));
-        let session = match running.again {
-            0 => format!("job {id}"),
-            again => format!("job {id}, again {again}"),
-        };
+        let session = running.session();
         let connections = wires
             .connections(&topology, &session, limit, &running.patience)
             .map_err(|error| Fault {
-                goes_on: running.in_shards && may_meet_again(&error),
+                goes_on: running.goes_on() && may_meet_again(&error),
                 ..Fault::of(&error)
             })?;
         Ok((compiled, running.hold(connections)))

@@ -35,6 +35,8 @@ pub(crate) struct RunningJob {
     pub(crate) again: u64,
     /// Whether it is cut into shards.
     pub(crate) in_shards: bool,
+    /// Whether it stands.
+    pub(crate) stands: bool,
     /// Ends the wait for its peers at its beginning, if it can go on later.
     pub(crate) patience: Patience,
     since: Timestamp,
@@ -86,6 +88,7 @@ impl RunningJob {
             shelf,
             again: 0,
             in_shards: false,
+            stands: false,
             patience: Patience::default(),
             since: Timestamp::now(),
             open: AtomicU64::new(0),
@@ -130,9 +133,14 @@ impl RunningJob {
         self.broken_off.load(Ordering::Relaxed)
     }
 
+    /// Whether it goes on later where its run is cut off.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.in_shards || self.stands
+    }
+
     /// Whether the leader has begun it anew by this call, so that its run here leads to nothing.
     pub(crate) fn is_outdone_by(&self, call: Call) -> bool {
-        self.in_shards && call.again > self.again
+        self.goes_on() && call.again > self.again
     }
 
     /// It has begun, and is on record under this number.
@@ -161,7 +169,7 @@ impl RunningJob {
     pub(crate) fn stop(&self, kind: FailKind, reason: impl Into<String>) -> bool {
         let mut end = self.end();
         end.why.get_or_insert_with(|| (kind, reason.into()));
-        if self.in_shards {
+        if self.goes_on() {
             self.patience.end();
         }
         end.closers.0.iter().for_each(Closer::close);
@@ -230,17 +238,28 @@ impl RunningJob {
         }
     }
 
+    /// The name of its session, the same at all parties.
+    pub(crate) fn session(&self) -> String {
+        match self.again {
+            0 => format!("job {}", self.job),
+            again => format!("job {}, again {again}", self.job),
+        }
+    }
+
     /// From here on a stop ends what uses `connections`.
     pub(crate) fn hold(&self, mut connections: Connections) -> Connections {
         let mut end = self.end();
-        end.closers.0 = connections
-            .iter_mut()
-            .map(|channel| channel.interrupter())
-            .collect();
+        let closers = connections.iter_mut().map(|channel| channel.interrupter());
+        end.closers.0.extend(closers);
         if end.why.is_some() {
             end.closers.0.iter().for_each(Closer::close);
         }
         connections
+    }
+
+    /// Ends what uses its channels, which its own thread has done with.
+    pub(crate) fn close(&self) {
+        self.end().closers.0.iter().for_each(Closer::close);
     }
 
     /// It is so far. Gives whether that is worth telling: its shards are at another attempt, or a percent more is done, a while after the last time.

@@ -19,6 +19,7 @@ use crate::programs::Programs;
 use crate::queue::{Call, Waiting};
 use crate::scheduler::Scheduler;
 use crate::shard_folders::ShardFolders;
+use crate::standing::StandingJobs;
 use crate::stock::Stock;
 
 /// After so many runs the leader's pause grows no more.
@@ -36,6 +37,7 @@ pub(crate) struct Transitions {
     peers: Arc<Peers>,
     scheduler: Arc<Scheduler>,
     shards: Arc<ShardFolders>,
+    standing: Arc<StandingJobs>,
     stock: Arc<Stock>,
 }
 
@@ -52,6 +54,7 @@ impl Transitions {
             peers: Arc::clone(&base.peers),
             scheduler: Arc::clone(&base.scheduler),
             shards: Arc::clone(&base.shards),
+            standing: Arc::clone(&base.standing),
             stock: Arc::clone(&base.stock),
         }
     }
@@ -85,6 +88,9 @@ impl Transitions {
             None => self.shards.remove(id),
         }
         self.data.posted.remove(id);
+        if job.proposal.standing.is_some() {
+            self.standing.ended(id, &how_ended(job));
+        }
         // Others may have waited behind it.
         self.scheduler.start_ready();
     }
@@ -153,6 +159,11 @@ impl Transitions {
 
     /// A queued job waits for its turn.
     pub(crate) fn enqueue(&self, job: &Job) {
+        self.enqueue_after(job, Duration::ZERO);
+    }
+
+    /// The same, and it begins after this pause at the earliest.
+    pub(crate) fn enqueue_after(&self, job: &Job, pause: Duration) {
         let id = job.proposal.id;
         let compiled = match self.programs.of_job(job) {
             Ok(compiled) => compiled,
@@ -178,8 +189,11 @@ impl Transitions {
             memory,
             wanted,
             in_shards: compiled.is_in_shards(),
+            stands: compiled.calls().is_some(),
             runs: job.runs,
-            not_before: self.pause_of(job).map(|pause| Instant::now() + pause),
+            not_before: Some(self.pause_of(job).unwrap_or_default().max(pause))
+                .filter(|pause| !pause.is_zero())
+                .map(|pause| Instant::now() + pause),
         });
         // It may have ended meanwhile.
         if !self.open.contains(id) {
@@ -191,7 +205,8 @@ impl Transitions {
     /// How much longer a job that was interrupted pauses here. At the leader it pauses longer each time, so that what cannot go on is not begun too often.
     fn pause_of(&self, job: &Job) -> Option<Duration> {
         let doublings = match self.me {
-            LEADER => job.runs.clamp(1, PAUSES) - 1,
+            // Each time of one that stands counts against the peers.
+            LEADER if job.proposal.standing.is_none() => job.runs.clamp(1, PAUSES) - 1,
             _ => 0,
         };
         let pause = self.pause * (1 << doublings);
@@ -262,6 +277,17 @@ impl Transitions {
         if let Some(message) = message {
             self.peers.tell(to, &message);
         }
+    }
+}
+
+/// Why a job that stands takes no more calls.
+fn how_ended(job: &Job) -> String {
+    let id = job.proposal.id;
+    match &job.state {
+        State::Done => format!("the calls of job {id} are used up, or its time is over; propose it anew"),
+        State::Failed(failure) => format!("job {id} has failed: {}", failure.reason),
+        State::Cancelled { by } => format!("party {by} has taken job {id} back"),
+        _ => format!("job {id} has ended"),
     }
 }
 

@@ -126,10 +126,10 @@ impl AgainstPeers {
             .is_some_and(|(kind, _)| kind == FailKind::Restarted);
         let noted = match running.run_on_record() {
             Some(run) if !running.is_open() => self.jobs.drop_run(run),
-            Some(run) if is_stopped && !running.has_broken_off() && running.in_shards => {
+            Some(run) if is_stopped && !running.has_broken_off() && running.goes_on() => {
                 self.jobs.drop_run(run)
             }
-            Some(_) if is_stopped && running.in_shards => self.jobs.break_off(running.job),
+            Some(_) if is_stopped && running.goes_on() => self.jobs.break_off(running.job),
             _ => Ok(()),
         };
         if let Err(error) = noted {

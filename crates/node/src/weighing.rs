@@ -38,7 +38,11 @@ impl Core {
             owner: input.owner,
             data: None,
         });
-        let (security, size, protocol) = (compiled.security(), compiled.estimate(), compiled.protocol().name());
+        let (security, size, protocol) = (
+            compiled.security(),
+            compiled.estimate(),
+            compiled.protocol().name(),
+        );
         Ok(Planned {
             program_kind: compiled.named().kind,
             steps: steps.collect(),
@@ -170,7 +174,10 @@ impl Core {
             let (new, old) = (&job.proposal.protocol, &before.proposal.protocol);
             differs.push(format!("The protocol is {new}, and was {old}."));
         }
-        let (new, old) = (job.proposal.security.statistical, before.proposal.security.statistical);
+        let (new, old) = (
+            job.proposal.security.statistical,
+            before.proposal.security.statistical,
+        );
         if new != old {
             differs.push(format!("The security is {new} bits, and was {old}."));
         }
@@ -237,7 +244,10 @@ fn other_promises(compiled: &Compiled, known: &Compiled) -> Vec<String> {
     let mut differs = Vec::new();
     let columns = |of: &Compiled| of.outputs().into_iter().map(|output| output.name).collect();
     let tables = |of: &Compiled| {
-        let told = of.inputs.iter().map(|input| format!("{} ({})", input.name, input.kind));
+        let told = of
+            .inputs
+            .iter()
+            .map(|input| format!("{} ({})", input.name, input.kind));
         told.collect()
     };
     let lists: [(&str, Vec<String>, Vec<String>); 2] = [

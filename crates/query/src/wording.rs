@@ -21,10 +21,12 @@ impl Word {
     pub fn is_like(&self, other: &Word) -> bool {
         match (self.is_constant, other.is_constant) {
             (true, true) => true,
-            (false, false) => self.text == other.text || {
-                let quoted = self.text.starts_with(['"', '`']);
-                !quoted && self.text.eq_ignore_ascii_case(&other.text)
-            },
+            (false, false) => {
+                self.text == other.text || {
+                    let quoted = self.text.starts_with(['"', '`']);
+                    !quoted && self.text.eq_ignore_ascii_case(&other.text)
+                }
+            }
             _ => false,
         }
     }

@@ -95,6 +95,31 @@ pub enum Error {
     /// What the database holds cannot have been written by a service.
     #[error("the database holds {0}, which no service writes: it was changed by something else")]
     Corrupt(String),
+    /// A call that is wrong, or cannot be made here or now.
+    #[error("{0}")]
+    Call(String),
+    /// A call that has begun has no outcome.
+    #[error("the call failed: {0}; make it again under another name")]
+    CallFailed(String),
+    /// Another call of the job has this name.
+    #[error(
+        "a call of job {job} was made under this name with other inputs, or with another token; give this one another name"
+    )]
+    OtherCall {
+        /// The job.
+        job: JobId,
+    },
+    /// Too many calls wait.
+    #[error("{0}; try again later")]
+    Crowded(String),
+    /// The calls that a job allows are used up.
+    #[error("job {job} allows {most} calls, which are used up; propose it anew")]
+    Calls {
+        /// The job.
+        job: JobId,
+        /// The calls that it allows.
+        most: u64,
+    },
     /// No job has this name.
     #[error("there is no job {0}")]
     NoJob(JobId),

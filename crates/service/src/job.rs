@@ -8,6 +8,7 @@
 
 mod approve;
 mod binding;
+mod calls;
 mod jobs;
 mod kept;
 mod list;
@@ -28,9 +29,10 @@ pub use cenote_api::view::{Decision, Kept, Verdict};
 pub use cenote_api::{Digest, JobId, StateName, check_kept_name};
 
 pub use binding::{Binding, FileMark, Source};
+pub use calls::{Answered, Beginning, CallId, Ended, KnownCall, OwnCall};
 pub use jobs::{Jobs, Settings};
 pub use list::{Page, PageRequest, Undecided};
-pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Take};
+pub use proposal::{Estimate, Input, Keep, Program, Proposal, Security, Standing, Take};
 pub use propose::Noted;
 pub use result::{Fetched, Gains};
 pub use rule::Rules;

@@ -5,9 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 pub use cenote_api::view::{
-    About, Alarm, AlarmKind, AskedQuery, Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable, Compared,
-    Compose, Composed, Computes, Data, Input, LinkState, OtherConstant, Peer, Place, PlanFault, PlanStep,
-    Planned, Revealed, Running, RunningShards, Stock, Weighed,
+    About, Alarm, AlarmKind, AskedQuery, Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable,
+    Compared, Compose, Composed, Computes, Data, Input, LinkState, OtherConstant, Peer, Place, PlanFault,
+    PlanStep, Planned, Revealed, Running, RunningShards, Stock, Weighed,
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -66,6 +66,12 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// Those of [`crate::Jobs::cancel`].
     fn cancel(&self, job: JobId, by: Actor) -> Result<Job>;
+
+    /// Makes a call of a job that stands. `reply` hears how it ends: what this party learnt, as JSON. The same call again, by its name, is not computed again.
+    ///
+    /// # Errors
+    /// What is wrong with it; then `reply` hears nothing.
+    fn call(&self, job: JobId, call: Call, by: Actor, reply: Reply) -> Result<()>;
 
     /// Gives out what this party learnt of a job, as JSON, once (see [`crate::Jobs::fetch`]).
     ///
@@ -171,6 +177,27 @@ pub struct Submission {
     #[serde(default)]
     pub approval: Option<Approval>,
 }
+
+/// A call of a job that stands. Its `Debug` does not tell the values.
+#[derive(Clone)]
+pub struct Call {
+    /// Its name, of which all parties see a digest: all callers give the same, and the same again is the same call.
+    pub name: String,
+    /// The values of this party's inputs, by input: the text that a data file would hold.
+    pub inputs: BTreeMap<String, Zeroizing<String>>,
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call")
+            .field("name", &self.name)
+            .field("inputs", &self.inputs.keys())
+            .finish()
+    }
+}
+
+/// Hears how a call ended, once, on a thread that it does not hold up.
+pub type Reply = Box<dyn FnOnce(Result<Zeroizing<Vec<u8>>>) + Send>;
 
 /// What a party gives to a job that it approves.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

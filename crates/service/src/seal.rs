@@ -8,7 +8,7 @@ use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
 use crate::folder::{Folder, write_whole};
-use crate::job::{Digest, JobId};
+use crate::job::{CallId, Digest, JobId};
 use crate::{Error, Result, random};
 
 /// The file of the key in the service's folder.
@@ -16,6 +16,7 @@ pub(crate) const RESULT_KEY: &str = "results.key";
 const RESULT: &[u8] = b"cenote service result 1";
 const POSTED: &[u8] = b"cenote service posted 1";
 const KEPT: &[u8] = b"cenote service kept 1";
+const CALL: &[u8] = b"cenote service call 1";
 const DIGEST: &str = "cenote service keyed digest 1";
 const NONCE: usize = 24;
 
@@ -119,6 +120,22 @@ impl ResultKey {
         self.seal_as(job, &bound_to_name(job, name), share)
     }
 
+    /// Seals what this party learnt of a call of `job`.
+    ///
+    /// # Errors
+    /// As [`ResultKey::seal`].
+    pub fn seal_call(&self, job: JobId, call: CallId, learnt: &[u8]) -> Result<Sealed> {
+        self.seal_as(job, &bound_to_call(job, call), learnt)
+    }
+
+    /// Opens what this party learnt of a call of `job`.
+    ///
+    /// # Errors
+    /// As [`ResultKey::open_result`], and where it is of another call.
+    pub fn open_call(&self, job: JobId, call: CallId, sealed: &Sealed) -> Result<Zeroizing<Vec<u8>>> {
+        self.open_as(job, &bound_to_call(job, call), sealed)
+    }
+
     fn seal_as(&self, job: JobId, bound: &[u8], result: &[u8]) -> Result<Sealed> {
         let nonce = random::<NONCE>()?;
         let mut bytes = Zeroizing::new(Vec::with_capacity(result.len() + 16));
@@ -175,6 +192,11 @@ fn bound(context: &[u8], job: JobId) -> Vec<u8> {
 fn bound_to_name(job: JobId, name: &str) -> Vec<u8> {
     let length = (name.len() as u64).to_le_bytes();
     [bound(KEPT, job).as_slice(), &length, name.as_bytes()].concat()
+}
+
+/// The job and its call.
+fn bound_to_call(job: JobId, call: CallId) -> Vec<u8> {
+    [bound(CALL, job).as_slice(), &call.0].concat()
 }
 
 #[cfg(test)]

@@ -129,6 +129,7 @@ pub(crate) fn proposal(number: u8) -> Proposal {
         idempotency_key: format!("key {number}"),
         takes: Vec::new(),
         keeps: Vec::new(),
+        standing: None,
     }
 }
 
@@ -288,6 +289,7 @@ fn postgresql_keeps_the_same_promises() {
         database::tests::ALL,
         job::tests::ALL,
         job::tests::bounds::ALL,
+        job::tests::calls::ALL,
         job::tests::results::ALL,
         job::tests::kept::ALL,
         job::tests::rulings::ALL,

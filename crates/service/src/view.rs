@@ -1,6 +1,6 @@
 //! Jobs, as callers of the interface see them.
 
-use cenote_api::view::{Explained, FileView, Input, JobView, Keep, LinkState, Peer, Take};
+use cenote_api::view::{Explained, FileView, Input, JobView, Keep, LinkState, Peer, Standing, Take};
 
 use crate::job::{self, Job, Source, State, StateName};
 use crate::live;
@@ -133,6 +133,10 @@ impl From<Job> for JobView {
                 .collect(),
             takes: proposal.takes.into_iter().map(Take::from).collect(),
             keeps: proposal.keeps.into_iter().map(Keep::from).collect(),
+            standing: proposal.standing.map(|standing| Standing {
+                calls: standing.calls,
+                callers: standing.callers,
+            }),
             receivers: proposal.receivers,
             statistical: proposal.security.statistical,
             computational: proposal.security.computational,

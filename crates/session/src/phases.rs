@@ -42,6 +42,11 @@ impl Phases {
     pub fn begin(&self, name: &str) {
         self.clock.begin(name, self.limit);
     }
+
+    /// Ends the phase: until the next one nothing is waited for.
+    pub fn pause(&self) {
+        self.clock.end();
+    }
 }
 
 impl Drop for Phases {

@@ -1,6 +1,7 @@
 //! The calls under `/api/v1`, and the document that describes them, which is made from the same list.
 
 mod audit;
+mod calls;
 mod catalogue;
 mod events;
 mod fleet;
@@ -37,6 +38,7 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::fetch))
         .routes(routes!(plans::plan))
+        .routes(routes!(calls::make))
         .routes(routes!(kept::list))
         .routes(routes!(kept::drop_value))
         .routes(routes!(events::of_job))

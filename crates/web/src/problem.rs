@@ -106,7 +106,7 @@ impl IntoResponse for Refusal {
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match &error {
-            Error::Busy { .. } | Error::Closed => Refusal::busy(),
+            Error::Busy { .. } | Error::Closed | Error::Crowded(_) => Refusal::busy(),
             Error::Recorded { job, cause } => recorded(*job, Refusal::from(cause.as_ref().clone())),
             Error::File { .. } => {
                 tracing::warn!(target: "cenote_web", %error, "a file cannot be used");
@@ -176,6 +176,22 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "key-used",
             "use a new idempotency key for a new job",
         ),
+        Error::Call(_) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad-call",
+            "change what the message names, and try again",
+        ),
+        Error::OtherCall { .. } => (
+            StatusCode::CONFLICT,
+            "name-used",
+            "give each call a name of its own, and the same name only to make the same call again",
+        ),
+        Error::CallFailed(_) => (
+            StatusCode::CONFLICT,
+            "call-failed",
+            "see why, and make it again under another name",
+        ),
+        Error::Calls { .. } => (StatusCode::CONFLICT, "calls-used-up", "propose the job anew"),
         Error::Full { .. } => (
             StatusCode::INSUFFICIENT_STORAGE,
             "disk-full",

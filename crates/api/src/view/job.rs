@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AskedQuery, Computes, Keep, Take, Weighed};
+use super::{AskedQuery, Computes, Keep, Standing, Take, Weighed};
 use crate::{Timestamp, unique};
 
 /// A job as this party sees it.
@@ -48,6 +48,9 @@ pub struct JobView {
     pub takes: Vec<Take>,
     /// Outputs that are kept instead of opened, which nobody learns.
     pub keeps: Vec<Keep>,
+    /// How often it may be called, if it stands.
+    #[serde(default)]
+    pub standing: Option<Standing>,
     /// The parties that learn outputs.
     pub receivers: Vec<u8>,
     /// Statistical security, in bits.

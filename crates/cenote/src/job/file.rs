@@ -26,10 +26,18 @@ pub(super) struct JobFile {
     pub(super) lanes: Option<Spanned<u64>>,
     pub(super) shards: Option<Spanned<u32>>,
     pub(super) attempts: Option<Spanned<u32>>,
+    pub(super) standing: Option<Spanned<StandingEntry>>,
     #[serde(default, rename = "input")]
     pub(super) inputs: Vec<Spanned<InputEntry>>,
     #[serde(default, rename = "output")]
     pub(super) outputs: Vec<Spanned<OutputEntry>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StandingEntry {
+    pub(super) calls: Spanned<u64>,
+    pub(super) callers: Option<Spanned<Vec<u8>>>,
 }
 
 #[derive(Deserialize)]

@@ -19,6 +19,13 @@ pub struct Executed {
     pub unfinished: Option<EngineError>,
 }
 
+/// What was computed and is not open yet.
+pub(crate) struct Evaluated<W> {
+    lanes: usize,
+    /// The first lane of each segment, and its outputs.
+    segments: Vec<(usize, W)>,
+}
+
 impl Program {
     /// Runs the program at one party. `inputs` has one entry for each input value: its bits (wires × lanes) where this party
     /// is the owner. `progress` is told the AND gates done.
@@ -48,7 +55,6 @@ impl Program {
     ) -> Result<Executed> {
         phases.begin("the preparation");
         let most = engine.most_lanes(&self.plan);
-        let segments = self.segments(self.segment_lanes().min(most));
         // An engine that makes no more ahead learns at once what all of it takes.
         let announced = if self.lanes > most {
             self.lanes
@@ -58,12 +64,8 @@ impl Program {
         self.demand_by(announced)
             .announce_telling(engine, &mut progress)?;
         phases.begin("the evaluation");
-        let results = self.evaluate(engine, inputs, segments, &mut progress)?;
-        let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.circuit.outputs().len()];
-        for (lanes, wires) in results {
-            self.keep(engine, &wires, lanes.start, &mut outputs)?;
-            self.open(engine, &wires, lanes.start, &mut outputs)?;
-        }
+        let evaluated = self.evaluate(engine, inputs, self.lanes, &mut progress)?;
+        let outputs = self.reveal(engine, evaluated)?;
         phases.begin("the farewell");
         let unfinished = match engine.finish() {
             // A peer that withholds its farewell must not take away what is verified.
@@ -76,32 +78,51 @@ impl Program {
         Ok(Executed { outputs, unfinished })
     }
 
-    /// The outputs of each of the `segments`, as wires.
-    fn evaluate<E: Engine + ?Sized>(
+    /// Computes the program on so many lanes of `inputs`. Nothing is opened to anybody.
+    pub(crate) fn evaluate<E: Engine + ?Sized>(
         &self,
         engine: &mut E,
         inputs: &[Option<BitMatrix>],
-        segments: impl ExactSizeIterator<Item = Range<usize>>,
+        lanes: usize,
         progress: &mut impl FnMut(u64, u64),
-    ) -> Result<Vec<(Range<usize>, E::Wires)>> {
-        let several = segments.len() > 1;
-        let mut results = Vec::new();
-        for lanes in segments {
-            let wires = self.put_in(engine, inputs, lanes.clone())?;
+    ) -> Result<Evaluated<E::Wires>> {
+        let size = self.segment_lanes().min(engine.most_lanes(&self.plan));
+        let ands = self.plan.and_count() as u64;
+        let several = lanes > size;
+        let mut evaluated = Evaluated {
+            lanes,
+            segments: Vec::new(),
+        };
+        for of_segment in segments(lanes, size) {
+            let wires = self.put_in(engine, inputs, of_segment.clone())?;
             let outputs = engine.run(&self.plan, &wires)?;
             let outputs = if several { engine.settle(outputs)? } else { outputs };
-            progress(self.plan.and_count() as u64 * lanes.end as u64, self.and_gates());
-            results.push((lanes, outputs));
+            progress(ands * of_segment.end as u64, ands * lanes as u64);
+            evaluated.segments.push((of_segment.start, outputs));
         }
-        Ok(results)
+        Ok(evaluated)
     }
 
-    /// Opens the outputs of lanes from `first` on to their receivers, those with the same receivers together.
+    /// Opens what was computed: one entry for each output value, its bits where this party is a receiver, or its share where it is kept.
+    pub(crate) fn reveal<E: Engine + ?Sized>(
+        &self,
+        engine: &mut E,
+        evaluated: Evaluated<E::Wires>,
+    ) -> Result<Vec<Option<BitMatrix>>> {
+        let mut outputs: Vec<Option<BitMatrix>> = vec![None; self.circuit.outputs().len()];
+        for (first, wires) in evaluated.segments {
+            self.keep(engine, &wires, (first, evaluated.lanes), &mut outputs)?;
+            self.open(engine, &wires, (first, evaluated.lanes), &mut outputs)?;
+        }
+        Ok(outputs)
+    }
+
+    /// Opens the outputs of a segment, whose lanes are those from `first` on of `all`, to their receivers, those with the same receivers together.
     fn open<E: Engine + ?Sized>(
         &self,
         engine: &mut E,
         wires: &E::Wires,
-        first: usize,
+        (first, all): (usize, usize),
         outputs: &mut [Option<BitMatrix>],
     ) -> Result<()> {
         for (receivers, values) in grouped(&self.receivers) {
@@ -118,7 +139,7 @@ impl Program {
                 let width = self.circuit.outputs()[value].width as usize;
                 let output = match &mut outputs[value] {
                     Some(output) => output,
-                    output => output.insert(room::bits("outputs", width, self.lanes)?),
+                    output => output.insert(room::bits("outputs", width, all)?),
                 };
                 for row in 0..width {
                     output.row_mut(row)[first / 64..][..bits.stride()]
@@ -130,12 +151,12 @@ impl Program {
         Ok(())
     }
 
-    /// This party's shares of the outputs that are kept, of lanes from `first` on: of each output, the rows of its share.
+    /// This party's shares of the outputs of a segment that are kept: of each output, the rows of its share.
     fn keep<E: Engine + ?Sized>(
         &self,
         engine: &mut E,
         wires: &E::Wires,
-        first: usize,
+        (first, all_lanes): (usize, usize),
         outputs: &mut [Option<BitMatrix>],
     ) -> Result<()> {
         let kept = self.receivers.len()..self.circuit.outputs().len();
@@ -155,7 +176,7 @@ impl Program {
             let width = range.len();
             let output = match &mut outputs[value] {
                 Some(output) => output,
-                output => output.insert(room::bits("outputs", each * width, self.lanes)?),
+                output => output.insert(room::bits("outputs", each * width, all_lanes)?),
             };
             for row in 0..each * width {
                 let from = row / width * all + before + row % width;
@@ -235,6 +256,13 @@ impl Program {
         }
         Ok(Some(together))
     }
+}
+
+/// The groups of `size` lanes that are evaluated one after the other.
+pub(super) fn segments(lanes: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..lanes)
+        .step_by(size)
+        .map(move |start| start..lanes.min(start.saturating_add(size)))
 }
 
 /// The places of each item, items in the order in which they first come.

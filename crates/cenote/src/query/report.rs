@@ -68,7 +68,10 @@ impl Answered {
                 nullable: true,
             });
         }
-        let mut columns: Vec<Builder> = fields.iter().map(|field| Builder::new(field, rows.len())).collect();
+        let mut columns: Vec<Builder> = fields
+            .iter()
+            .map(|field| Builder::new(field, rows.len()))
+            .collect();
         for row in rows {
             if row.len() != columns.len() {
                 return Err(wrong("has a row of another length"));
@@ -148,11 +151,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("answer.parquet");
         std::fs::write(&path, answer.parquet().unwrap()).unwrap();
-        let fields = answer.columns.iter().zip(&answer.types).map(|(name, kind)| Field {
-            name: name.clone(),
-            kind: kind.parse().unwrap(),
-            nullable: true,
-        });
+        let fields = answer
+            .columns
+            .iter()
+            .zip(&answer.types)
+            .map(|(name, kind)| Field {
+                name: name.clone(),
+                kind: kind.parse().unwrap(),
+                nullable: true,
+            });
         let fields: Vec<Field> = fields.collect();
         let table = cenote_tables::read(&path, &fields, 10).unwrap();
         assert_eq!(Answered::rows_of(&table), answer);

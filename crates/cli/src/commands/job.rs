@@ -115,7 +115,7 @@ pub(crate) struct Given {
     reason: String,
 }
 
-fn pair(text: &str) -> std::result::Result<(String, String), String> {
+pub(super) fn pair(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once('=') {
         Some((input, name)) if !input.is_empty() && !name.is_empty() => Ok((input.into(), name.into())),
         _ => Err("give INPUT=NAME".into()),
@@ -148,7 +148,7 @@ impl Given {
 
 impl Which {
     /// The service, and the job's whole name.
-    fn open(&self) -> Result<(Service, String)> {
+    pub(super) fn open(&self) -> Result<(Service, String)> {
         let service = self.reach.open()?;
         let name = whole(&service, &self.job)?;
         Ok((service, name))

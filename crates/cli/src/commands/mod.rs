@@ -1,5 +1,6 @@
 //! One module for each command: arguments in, text or JSON out.
 
+pub(crate) mod call;
 pub(crate) mod catalogue;
 mod circuit;
 mod demo;

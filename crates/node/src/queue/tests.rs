@@ -12,6 +12,7 @@ fn waiting(number: u8, proposer: u8, memory: u64) -> Waiting {
         memory: vec![memory; 3],
         wanted: None,
         in_shards: false,
+        stands: false,
         runs: 0,
         not_before: None,
     }

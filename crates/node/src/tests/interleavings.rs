@@ -74,6 +74,7 @@ impl Party {
             memory: vec![1, 1],
             wanted: None,
             in_shards: false,
+            stands: false,
             runs: 0,
             not_before: None,
         });

@@ -3,6 +3,7 @@
 mod alarms;
 mod attacks;
 mod catalogue;
+mod catalogue_attacks;
 mod cheats;
 mod cut_off;
 mod faults;
@@ -16,6 +17,7 @@ mod put_back;
 mod queries;
 mod record;
 mod shards;
+mod standing;
 mod trunks;
 pub(crate) mod unsettled;
 mod waits;

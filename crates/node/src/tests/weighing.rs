@@ -13,12 +13,19 @@ fn a_plan_tells_what_a_query_takes_and_where_it_is_wrong() {
     let plan = |job: &str| world.node(0).plan(job);
     let job = text(3, "[2]");
     let planned = plan(&job).expect("a plan");
-    assert_eq!((planned.program_kind.as_str(), planned.protocol.as_str()), ("query", "three"));
+    assert_eq!(
+        (planned.program_kind.as_str(), planned.protocol.as_str()),
+        ("query", "three")
+    );
     let learnt = planned.learnt.join(" ");
     assert!(learnt.contains("party 2 learns the answer"), "{learnt}");
     assert!(planned.ands > 0 && planned.levels > Some(0) && planned.memory > 0);
     assert!(planned.steps.iter().any(|step| step.owner == Some(1)));
-    let outputs: Vec<&str> = planned.outputs.iter().map(|output| output.name.as_str()).collect();
+    let outputs: Vec<&str> = planned
+        .outputs
+        .iter()
+        .map(|output| output.name.as_str())
+        .collect();
     assert_eq!(outputs, ["customers", "joint"]);
     assert_eq!(planned.seconds, None, "nothing ran yet");
 
@@ -37,7 +44,17 @@ fn a_plan_tells_what_a_query_takes_and_where_it_is_wrong() {
         before: None,
         limit: 10,
     };
-    assert!(world.node(0).core.base.jobs.list(all).expect("listed").jobs.is_empty());
+    assert!(
+        world
+            .node(0)
+            .core
+            .base
+            .jobs
+            .list(all)
+            .expect("listed")
+            .jobs
+            .is_empty()
+    );
     let programs = std::fs::read_dir(world.path(0).join("service/programs")).expect("there");
     assert_eq!(programs.count(), 0);
     let id = submit(&world, job.clone(), "query");
@@ -48,7 +65,11 @@ fn a_plan_tells_what_a_query_takes_and_where_it_is_wrong() {
     assert!(again.seconds.is_some_and(|seconds| seconds > 0.0));
     let program = &world.job(1, id).proposal.program;
     let computes = world.node(1).computes(program).expect("kept");
-    assert!(computes.text.starts_with("SELECT COUNT(*) AS customers"), "{}", computes.text);
+    assert!(
+        computes.text.starts_with("SELECT COUNT(*) AS customers"),
+        "{}",
+        computes.text
+    );
 }
 
 #[test]
@@ -62,7 +83,11 @@ fn a_plan_is_refused_for_what_a_proposal_would_be() {
     let three = world.node(0).plan(&text(3, "[1]")).expect_err("three parties");
     assert!(three.message.contains("this service has 2"), "{}", three.message);
     let own = world.node(0).plan(&text(2, "[1]")).expect_err("its own rules");
-    assert!(own.message.contains("`min_group` must be at least 5"), "{}", own.message);
+    assert!(
+        own.message.contains("`min_group` must be at least 5"),
+        "{}",
+        own.message
+    );
     let job = text(2, "[1]");
     let fault = world
         .node(0)
@@ -75,7 +100,11 @@ fn a_plan_is_refused_for_what_a_proposal_would_be() {
         )
         .map(drop)
         .expect_err("refused");
-    assert!(fault.to_string().contains(&own.message), "{fault} and {}", own.message);
+    assert!(
+        fault.to_string().contains(&own.message),
+        "{fault} and {}",
+        own.message
+    );
 }
 
 /// Of what a party approved, the query that is alike is compared, and constants are told apart from the rest.
@@ -106,14 +135,20 @@ fn a_query_is_compared_with_one_that_was_approved() {
     for party in [0, 1] {
         let name = format!("bank_{party}");
         let data = with_data(&[(&*name, &*format!("{name}.csv"))]);
-        world.node(party).approve(first, data, person()).expect("approved");
+        world
+            .node(party)
+            .approve(first, data, person())
+            .expect("approved");
     }
     world.wait_for(first, StateName::Done);
 
     let (second, weighed) = weigh("second", job(70, "[0, 1]"));
     let compared = weighed.compared.expect("compared");
     assert_eq!(compared.job, first.to_string());
-    assert!(compared.same_but_for_constants && compared.differs.is_empty(), "{compared:?}");
+    assert!(
+        compared.same_but_for_constants && compared.differs.is_empty(),
+        "{compared:?}"
+    );
     let constants: Vec<(u64, &str)> = compared
         .constants
         .iter()

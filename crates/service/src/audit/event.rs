@@ -113,6 +113,24 @@ pub enum Event {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         kept: Vec<String>,
     },
+    /// These calls of a job that stands may be answered from here on: the line is on the disk before any of them.
+    CallsAllowed {
+        /// The job.
+        job: JobId,
+        /// The number of the first of them, from 1.
+        from: u64,
+        /// That of the last.
+        to: u64,
+    },
+    /// Calls of a job that stands were answered.
+    Calls {
+        /// The job.
+        job: JobId,
+        /// How many.
+        calls: u64,
+        /// The BLAKE3 digest of their names, 16 bytes each, in the order in which they were answered.
+        digest: Digest,
+    },
     /// The job failed.
     Failed {
         /// The job.

@@ -5,7 +5,7 @@ use super::value::Value;
 use crate::{Error, Result};
 
 /// Each brings the database from the version before, which is its place, from 0, to the next.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -14,6 +14,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/0006.sql"),
     include_str!("../../migrations/0007.sql"),
     include_str!("../../migrations/0008.sql"),
+    include_str!("../../migrations/0009.sql"),
 ];
 
 /// The version of this program.
@@ -130,10 +131,10 @@ mod tests {
         let mut connection = connection(folder.path());
         apply(&mut connection).expect("made");
         connection
-            .batch("UPDATE cenote_service SET version = 9")
+            .batch("UPDATE cenote_service SET version = 99")
             .expect("runs");
         let error = apply(&mut connection).expect_err("newer");
-        assert!(matches!(error, Error::Newer { found: 9, known: 8 }), "{error}");
+        assert!(matches!(error, Error::Newer { found: 99, known: 9 }), "{error}");
         assert!(
             error.to_string().contains("start the Cenote that upgraded it"),
             "{error}"

@@ -19,6 +19,7 @@ suite![
     a_call_that_fails_takes_back_its_own_changes_only,
     a_call_that_panics_is_taken_back,
     a_read_cannot_write,
+    what_a_record_takes_is_told,
     the_log_is_settled_while_it_grows,
     what_is_flushed_later_is_read_at_once_and_is_in_the_log_soon,
     the_log_is_never_ahead_of_what_is_on_the_disk,
@@ -66,6 +67,14 @@ fn what_was_written_is_there_after_reopening(mut world: World) {
     assert_eq!(database.verify_audit().expect("whole"), head);
     assert_eq!(head.number, 4);
     assert_eq!(world.log().lines().count(), 4);
+}
+
+fn what_a_record_takes_is_told(world: World) {
+    let database = world.database();
+    note(&database, 1).expect("written");
+    let [bytes, log] = database.bytes().expect("looked at");
+    assert!(bytes > 10_000, "{bytes}");
+    assert_eq!(log, world.log().len() as u64);
 }
 
 fn a_call_that_fails_takes_back_its_own_changes_only(world: World) {
@@ -329,11 +338,11 @@ fn a_database_of_a_newer_version_is_refused() {
     let mut world = World::embedded();
     world
         .database()
-        .write(|transaction| transaction.run("UPDATE cenote_service SET version = 9", &[]))
+        .write(|transaction| transaction.run("UPDATE cenote_service SET version = 99", &[]))
         .expect("written");
     world.close();
     let error = Database::open(&world.path(), &Address::Embedded).expect_err("newer");
-    assert!(matches!(error, Error::Newer { found: 9, known: 8 }), "{error}");
+    assert!(matches!(error, Error::Newer { found: 99, known: 9 }), "{error}");
 }
 
 #[test]

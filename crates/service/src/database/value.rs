@@ -91,6 +91,15 @@ impl Row {
         }
     }
 
+    /// The bytes in column `column`, from 0, which may be missing.
+    pub(crate) fn bytes_or_null(&self, column: usize) -> Result<Option<&[u8]>> {
+        match self.0.get(column) {
+            Some(Value::Bytes(value)) => Ok(value.as_deref()),
+            Some(Value::Integer(None) | Value::Text(None)) => Ok(None),
+            _ => Err(wrong(column)),
+        }
+    }
+
     /// The count in column `column`, from 0.
     pub(crate) fn count(&self, column: usize) -> Result<u64> {
         u64::try_from(self.integer(column)?).map_err(|_| wrong(column))

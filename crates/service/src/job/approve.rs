@@ -1,7 +1,8 @@
 //! What this party's approval binds, and how often outputs on its data may be learnt.
 //!
 //! A disclosure is counted for each piece of named data when the job is approved, in the same transaction. It is given back when the job
-//! ends without having begun here, since nothing of this party's data was touched then; what began counts for good, however it ended.
+//! ends without having begun here, since nothing of this party's data was touched then; what began counts for good, however it ended. A job that stands is
+//! counted with all its calls; those that did not begin are given back.
 
 use super::{Binding, Digest, Job, JobId, Proposal, Source};
 use crate::audit::DataFile;
@@ -49,7 +50,7 @@ pub(super) fn check(job: &Job, me: u8, binding: &[Binding]) -> Result<()> {
         .proposal
         .inputs
         .iter()
-        .filter(|input| input.owner == me)
+        .filter(|input| input.owner == me && !job.proposal.is_caller(me))
         .map(|input| input.name.as_str())
         .collect();
     let mut given: Vec<&str> = binding.iter().map(|bound| bound.input.as_str()).collect();
@@ -83,30 +84,38 @@ pub(super) fn used(connection: &mut Connection, program: &Digest, data: &str) ->
 /// Counts a disclosure of each piece of data in `binding`, and of each kept value that the job takes.
 pub(super) fn charge(transaction: &mut Transaction<'_>, job: &Job, binding: &[Binding]) -> Result<()> {
     let program = job.proposal.program.digest.to_string();
+    let amount = i64::try_from(job.proposal.disclosures()).unwrap_or(i64::MAX);
     for name in data(&job.proposal, binding) {
         transaction.run(
-            "INSERT INTO disclosure (program, data, used) VALUES ($1, $2, 1)
-             ON CONFLICT (program, data) DO UPDATE SET used = disclosure.used + 1",
-            &[Value::from(program.as_str()), Value::from(name.as_str())],
+            "INSERT INTO disclosure (program, data, used) VALUES ($1, $2, $3)
+             ON CONFLICT (program, data) DO UPDATE SET used = disclosure.used + $3",
+            &[
+                Value::from(program.as_str()),
+                Value::from(name.as_str()),
+                Value::from(amount),
+            ],
         )?;
         transaction.run(
-            "INSERT INTO charge (job, program, data) VALUES ($1, $2, $3)",
+            "INSERT INTO charge (job, program, data, amount) VALUES ($1, $2, $3, $4)",
             &[
                 Value::from(job.proposal.id.to_string()),
                 Value::from(program.as_str()),
                 Value::from(name),
+                Value::from(amount),
             ],
         )?;
     }
     Ok(())
 }
 
-/// Makes what was counted for a job final, because its data will be used.
-pub(super) fn spend(transaction: &mut Transaction<'_>, job: JobId) -> Result<()> {
+/// Makes so many of the disclosures final that were counted for a job, because its data will be used.
+pub(super) fn spend(transaction: &mut Transaction<'_>, job: JobId, disclosures: i64) -> Result<()> {
+    let id = Value::from(job.to_string());
     transaction.run(
-        "DELETE FROM charge WHERE job = $1",
-        &[Value::from(job.to_string())],
+        "UPDATE charge SET amount = amount - $2 WHERE job = $1",
+        &[id.clone(), Value::from(disclosures)],
     )?;
+    transaction.run("DELETE FROM charge WHERE job = $1 AND amount <= 0", &[id])?;
     Ok(())
 }
 
@@ -114,15 +123,19 @@ pub(super) fn spend(transaction: &mut Transaction<'_>, job: JobId) -> Result<()>
 pub(super) fn refund(transaction: &mut Transaction<'_>, job: JobId) -> Result<Vec<String>> {
     let id = Value::from(job.to_string());
     let rows = transaction.rows(
-        "SELECT program, data FROM charge WHERE job = $1 ORDER BY data",
+        "SELECT program, data, amount FROM charge WHERE job = $1 ORDER BY data",
         std::slice::from_ref(&id),
     )?;
     let mut names = Vec::new();
     for row in &rows {
         let (program, data) = (row.text(0)?, row.text(1)?);
         transaction.run(
-            "UPDATE disclosure SET used = used - 1 WHERE program = $1 AND data = $2",
-            &[Value::from(program), Value::from(data)],
+            "UPDATE disclosure SET used = used - $3 WHERE program = $1 AND data = $2",
+            &[
+                Value::from(program),
+                Value::from(data),
+                Value::from(row.integer(2)?),
+            ],
         )?;
         names.push(data.to_owned());
     }

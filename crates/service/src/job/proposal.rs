@@ -14,6 +14,8 @@ const INPUTS: usize = 64;
 const VALUES: usize = 64;
 /// Days for which a value is kept, at most.
 const DAYS: u16 = 366;
+/// Calls of a job that stands, at most.
+const CALLS: u64 = 1 << 32;
 const CONTEXT: &str = "cenote service proposal 1";
 
 /// A proposed job. It names data and holds none.
@@ -48,6 +50,19 @@ pub struct Proposal {
     /// Outputs that are kept instead of opened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keeps: Vec<Keep>,
+    /// How often it may be called until its deadline, if it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+}
+
+/// A job that stands: it is approved once, and then computed at each call, on other inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Standing {
+    /// Calls in all.
+    pub calls: u64,
+    /// The parties whose inputs come with each call, in ascending order. All of them make every call.
+    pub callers: Vec<u8>,
 }
 
 /// A program or circuit.
@@ -180,7 +195,41 @@ impl Proposal {
             return refuse("two inputs have one name".into());
         }
         self.check_takes()?;
-        self.check_keeps()
+        self.check_keeps()?;
+        self.check_standing()
+    }
+
+    fn check_standing(&self) -> Result<()> {
+        let refuse = |what: &str| Err(Error::Proposal(what.into()));
+        let Some(standing) = &self.standing else {
+            return Ok(());
+        };
+        if !(1..=CALLS).contains(&standing.calls) {
+            return refuse("a job that stands may be called from 1 to 2^32 times");
+        }
+        let callers = &standing.callers;
+        if callers.is_empty()
+            || !callers.is_sorted_by(|a, b| a < b)
+            || callers.iter().any(|caller| *caller >= self.parties)
+        {
+            return refuse("its callers must be parties, in ascending order, each once");
+        }
+        match self.takes.is_empty() && self.keeps.is_empty() {
+            true => Ok(()),
+            false => refuse("a job that stands takes and keeps no values"),
+        }
+    }
+
+    /// How many disclosures an approval allows of the data that it gives.
+    pub(crate) fn disclosures(&self) -> u64 {
+        self.standing.as_ref().map_or(1, |standing| standing.calls)
+    }
+
+    /// Whether this party's inputs come with each call, and not with its approval.
+    pub fn is_caller(&self, party: u8) -> bool {
+        self.standing
+            .as_ref()
+            .is_some_and(|standing| standing.callers.contains(&party))
     }
 
     fn check_takes(&self) -> Result<()> {

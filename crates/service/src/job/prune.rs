@@ -61,6 +61,8 @@ fn forget(transaction: &mut Transaction<'_>, rows: &[Row]) -> Result<u64> {
         let id = Value::from(row.text(0)?);
         transaction.run("DELETE FROM result WHERE job = $1", std::slice::from_ref(&id))?;
         transaction.run("DELETE FROM ruling WHERE job = $1", std::slice::from_ref(&id))?;
+        transaction.run("DELETE FROM call WHERE job = $1", std::slice::from_ref(&id))?;
+        transaction.run("DELETE FROM standing WHERE job = $1", std::slice::from_ref(&id))?;
         transaction.run("DELETE FROM job WHERE id = $1", &[id])?;
     }
     Ok(rows.len() as u64)

@@ -21,7 +21,10 @@ pub(super) fn take(
         approve::charge(transaction, job, binding)?;
     }
     if next.state.name() == StateName::Running {
-        approve::spend(transaction, next.proposal.id)?;
+        // Of one that stands, each call that begins spends one.
+        if next.proposal.standing.is_none() {
+            approve::spend(transaction, next.proposal.id, 1)?;
+        }
         tries::begin(transaction, &next, me)?;
     } else if job.state.name() == StateName::Running {
         tries::end(transaction, &next, step)?;

@@ -1,6 +1,7 @@
 //! Jobs in a database.
 
 pub(crate) mod bounds;
+pub(crate) mod calls;
 pub(crate) mod kept;
 pub(crate) mod many;
 pub(crate) mod results;

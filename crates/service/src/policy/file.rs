@@ -41,6 +41,7 @@ struct RuleForm {
     max_bytes: Option<Spanned<i64>>,
     max_jobs_an_hour: Option<Spanned<i64>>,
     disclosures: Option<Spanned<i64>>,
+    calls: Option<Spanned<i64>>,
 }
 
 /// `"any"`, or names.
@@ -195,6 +196,7 @@ impl PolicyText<'_> {
             max_bytes: self.count(form.max_bytes.as_ref(), "max_bytes")?,
             max_jobs_an_hour: self.count(form.max_jobs_an_hour.as_ref(), "max_jobs_an_hour")?,
             disclosures: self.count(form.disclosures.as_ref(), "disclosures")?,
+            calls: self.count(form.calls.as_ref(), "calls")?,
         })
     }
 
@@ -216,6 +218,7 @@ impl PolicyText<'_> {
         for (key, limit) in [
             ("max_jobs_an_hour", &form.max_jobs_an_hour),
             ("disclosures", &form.disclosures),
+            ("calls", &form.calls),
         ] {
             if let Some(limit) = limit
                 && then != Verdict::Approve

@@ -101,6 +101,7 @@ pub(super) struct Rule {
     pub(super) max_bytes: Option<u64>,
     pub(super) max_jobs_an_hour: Option<u64>,
     pub(super) disclosures: Option<u64>,
+    pub(super) calls: Option<u64>,
 }
 
 impl Rule {
@@ -138,6 +139,21 @@ impl Rule {
         if !keeps {
             return Ok(Some("is for jobs that keep other values or none".into()));
         }
+        if let Some(standing) = &proposal.standing {
+            // What is approved once is computed again and again: only a rule that says so allows it.
+            match self.calls {
+                None if self.then == Verdict::Approve => {
+                    return Ok(Some("is for jobs that are computed once".into()));
+                }
+                Some(most) if standing.calls > most => {
+                    return Ok(Some(format!(
+                        "is for at most {most} calls, and the job allows {}",
+                        standing.calls
+                    )));
+                }
+                None | Some(_) => {}
+            }
+        }
         if let Some(most) = self.max_ands.filter(|most| size.ands > *most) {
             return Ok(Some(format!(
                 "is for at most {most} AND gates, and the job has {}",
@@ -156,9 +172,16 @@ impl Rule {
             return Ok(Some(format!("has approved {most} jobs within the last hour")));
         }
         if let Some(most) = self.disclosures
-            && past.most_disclosures(&proposal.program.digest)? >= most
+            && let before = past.most_disclosures(&proposal.program.digest)?
+            && before.saturating_add(proposal.disclosures()) > most
         {
-            return Ok(Some(format!("allows {most} disclosures, which have been made")));
+            return Ok(Some(match proposal.standing {
+                None => format!("allows {most} disclosures, which have been made"),
+                Some(_) => format!(
+                    "allows {most} disclosures, of which {before} have been made, and the job may make {}",
+                    proposal.disclosures()
+                ),
+            }));
         }
         Ok(None)
     }

@@ -13,7 +13,8 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use cenote_api::Problem;
 use cenote_api::view::{
-    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, ResultFormat, Submit, Weighed,
+    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, ResultFormat,
+    Submit, Weighed,
 };
 use cenote_service::job::{Digest, JobId, PageRequest, StateName};
 use cenote_service::live::Submission;

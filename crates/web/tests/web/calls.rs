@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod plans;
+mod standing;
 mod tokens;
 
 use cenote_service::Timestamp;
@@ -444,7 +445,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 35);
+    assert_eq!(calls, 38);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }

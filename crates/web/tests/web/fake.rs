@@ -17,9 +17,7 @@ use cenote_service::job::{
     Settings, Source, StateName, Take, Unsettled,
 };
 use cenote_service::live::*;
-use cenote_service::{
-    Database, Error, Heads, Job, Jobs, Live, PutBack, Result, ResultKey, Timestamp,
-};
+use cenote_service::{Database, Error, Heads, Job, Jobs, Live, PutBack, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
 
 pub(crate) use world::World;
@@ -60,6 +58,8 @@ pub(crate) struct Shown {
     pub(crate) held: Option<String>,
     /// Queries that were planned.
     pub(crate) planned: Vec<String>,
+    /// Who waits for calls.
+    pub(crate) waiting: Vec<Reply>,
     /// What is done in the middle of listing data.
     pub(crate) pause: Duration,
     pub(crate) catalogue: Catalogue,
@@ -132,6 +132,7 @@ impl Fake {
                 weighed: Weighed::default(),
                 held: None,
                 planned: Vec::new(),
+                waiting: Vec::new(),
                 pause: Duration::ZERO,
                 catalogue: catalogue::published(),
                 proposed: BTreeMap::new(),
@@ -202,6 +203,7 @@ impl Fake {
             idempotency_key: key.into(),
             takes: Vec::new(),
             keeps: Vec::new(),
+            standing: None,
         })
     }
 
@@ -343,7 +345,10 @@ impl Live for Fake {
 
     fn computes(&self, program: &Program) -> Option<Computes> {
         let shown = self.shown.lock().expect("whole");
-        shown.texts.get(&program.digest).map(|text| asking::computes(text))
+        shown
+            .texts
+            .get(&program.digest)
+            .map(|text| asking::computes(text))
     }
 
     fn weigh(&self, _: JobId) -> Result<Weighed> {
@@ -377,6 +382,22 @@ impl Live for Fake {
         let job = self.jobs.cancel(job, by, Timestamp::now())?;
         self.changed(&job);
         Ok(job)
+    }
+
+    /// A call named `waits` is never answered, and one named `fails` fails; others give their inputs.
+    fn call(&self, job: JobId, call: Call, _: Actor, reply: Reply) -> Result<()> {
+        self.jobs.get(job)?;
+        match call.name.as_str() {
+            "" => return Err(Error::Call("a call's name has 1 to 128 bytes".into())),
+            "waits" => self.shown.lock().expect("whole").waiting.push(reply),
+            "fails" => reply(Err(Error::CallFailed("its session was cut off".into()))),
+            _ => {
+                let inputs: Vec<&str> = call.inputs.values().map(|text| text.as_str()).collect();
+                let text = serde_json::json!({ "outputs": inputs }).to_string();
+                reply(Ok(Zeroizing::new(text.into_bytes())));
+            }
+        }
+        Ok(())
     }
 
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {

@@ -1,6 +1,7 @@
 //! Sessions over pools on disk: ended, cut off anywhere, with cheaters, and with what was sent in other sessions.
 
 mod confirmations;
+mod lots;
 mod ready;
 mod setup;
 
@@ -185,51 +186,6 @@ fn sessions_with_other_settings_use_the_same_pool() {
     whole(folder.path(), 1);
     assert_eq!(items(folder.path()), before);
     assert_eq!(used_once(folder.path()), 300 * 8);
-}
-
-/// Where messages take long, lots grow, but not beyond what is drawn: the pool is full.
-#[test]
-fn no_more_is_made_for_a_pool_that_is_kept_than_is_drawn() {
-    const DRAWS: u64 = 12;
-    let folder = tempfile::tempdir().unwrap();
-    let sizes = Sizes {
-        pool: cenote_params::pool::check_triples(1, 20_000, 2).unwrap(),
-        ..sizes()
-    };
-    let run = |largest: u32, times: u64| {
-        let slow = Adversary::with(|_, _, message: Message| {
-            if message.step == steps::COIN {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-            vec![message]
-        });
-        let configure = |config: &mut Config| {
-            (config.lot, config.largest_lot) = (2048, Some(largest));
-            config.demand = [times * LANES as u64, 0];
-        };
-        let cut = Cut::never();
-        let [a, b] = session_of(
-            &sizes,
-            folder.path(),
-            0,
-            &cut,
-            Some(&slow),
-            &configure,
-            |engine| {
-                let before = engine.used().expect("it goes on").leaky;
-                work_and_finish(engine, times)?;
-                Ok(engine.used().expect("it has ended").leaky - before)
-            },
-        )
-        .map(Result::unwrap);
-        assert_eq!(a, b);
-        a as u64
-    };
-    run(2048, 1);
-    let made = run(1 << 15, DRAWS);
-    // What is drawn, what was to be drawn when the session before ended, and less than two lots beyond that.
-    let drawn = DRAWS * LANES as u64 * 2;
-    assert!(made <= drawn + 2048 + 2 * 2048, "{made}, and {drawn} were drawn");
 }
 
 /// So many ANDs over pools of which each is good for some 20,000: what the OTs let through, and the pool.

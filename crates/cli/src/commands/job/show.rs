@@ -133,6 +133,21 @@ fn used(facts: &mut Facts, detail: &JobDetail) {
         let (name, kind) = (printable(&input.name), printable(&input.kind));
         facts.add("uses", format!("{name} ({kind}) of party {}{data}", input.owner));
     }
+    if let Some(standing) = &job.standing {
+        let callers: Vec<String> = standing
+            .callers
+            .iter()
+            .map(|caller| format!("party {caller}"))
+            .collect();
+        facts.add(
+            "stands",
+            format!(
+                "{} calls until its deadline, made by {}; nobody is asked again",
+                standing.calls,
+                callers.join(" and ")
+            ),
+        );
+    }
     for take in &job.takes {
         let (name, input) = (printable(&take.name), printable(&take.input));
         facts.add(

@@ -43,7 +43,10 @@ fn a_plan_tells_what_a_job_takes_or_where_it_is_wrong() {
     let unknown = plan(&client, &format!("SELECT 1 FROM {NOWHERE}")).json();
     assert_eq!(unknown["fault"]["at"], json!({"line": 1, "column": 15}));
     assert_eq!(unknown["job"], json!(null));
-    for body in [json!({}), json!({"job": "x", "compose": {"sql": "", "receivers": []}})] {
+    for body in [
+        json!({}),
+        json!({"job": "x", "compose": {"sql": "", "receivers": []}}),
+    ] {
         let refusal = client.post("/api/v1/plan", &body).refusal();
         assert_eq!(refusal, (422, "bad-plan".into()));
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use cenote_api::view::{
     AskedQuery, Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable, Compose, Composed,
 };
-use cenote_service::{Error, Timestamp};
 use cenote_service::job::Input;
 use cenote_service::live::{Computes, Place, PlanFault, PlanStep, Planned, Revealed};
+use cenote_service::{Error, Timestamp};
 
 /// A column that there is not.
 pub(crate) const WRONG: &str = "wrong_column";
@@ -59,7 +59,11 @@ pub(crate) fn catalogue(names: &[String]) -> Catalogue {
             ("region", "char(8) not null", &[]),
         ],
     );
-    let tables = [vec![loans, visits(Some("visits.csv"))], vec![people, visits(None)], Vec::new()];
+    let tables = [
+        vec![loans, visits(Some("visits.csv"))],
+        vec![people, visits(None)],
+        Vec::new(),
+    ];
     let party = |(party, tables): (usize, Vec<CatalogueTable>)| CatalogueParty {
         party: party as u8,
         name: names[party].clone(),

@@ -1,10 +1,10 @@
 //! Asking on the page: a query is written, planned as it is typed, proposed and answered.
 
+use cenote_service::Job;
 use cenote_service::audit::Actor;
 use cenote_service::job::PageRequest;
 use cenote_service::live::{Compared, Happened, OtherConstant, Weighed};
 use cenote_service::token::Scope;
-use cenote_service::Job;
 use serde_json::{Value, json};
 
 use super::{assert_clean, enter, go, go_to_job};
@@ -138,7 +138,10 @@ fn a_new_user_asks_with_the_mouse_and_sees_the_answer() {
     browser.until_shown("Earlier questions");
     browser.run("document.getElementById('sql').value = 'SELECT 1'");
     browser.press("Ask again");
-    browser.until(&format!("document.getElementById('sql').value === {}", json!(QUERY)));
+    browser.until(&format!(
+        "document.getElementById('sql').value === {}",
+        json!(QUERY)
+    ));
     assert_clean(&browser);
 }
 
@@ -209,14 +212,20 @@ fn a_fault_is_shown_where_it_is() {
     browser.until_shown("Line 2, column 3: there is no column wrong_column; <b>write</b> id");
     let marked = browser.run("return document.querySelector('.behind mark').textContent");
     assert_eq!(marked, WRONG);
-    assert_eq!(browser.run("return document.querySelector('button.main').disabled"), true);
+    assert_eq!(
+        browser.run("return document.querySelector('button.main').disabled"),
+        true
+    );
     browser.press("Go there");
     let selected = "const one = document.getElementById('sql'); return one.value.slice(one.selectionStart, one.selectionEnd)";
     assert_eq!(browser.run(selected), WRONG);
     browser.picture("ask-fault");
     browser.keys("id");
     until_planned(&browser, "there");
-    assert_eq!(browser.run("return document.querySelector('.behind mark')"), Value::Null);
+    assert_eq!(
+        browser.run("return document.querySelector('.behind mark')"),
+        Value::Null
+    );
     assert_clean(&browser);
 }
 
@@ -298,7 +307,10 @@ fn markup_in_names_queries_and_faults_is_text() {
     };
     clean();
     browser.press("Ask again");
-    browser.until(&format!("document.getElementById('sql').value === {}", json!(sql)));
+    browser.until(&format!(
+        "document.getElementById('sql').value === {}",
+        json!(sql)
+    ));
     until_planned(&browser, "there");
     clean();
     go_to_job(&browser, &world, &theirs);
@@ -322,9 +334,12 @@ fn tables_are_listed_as_they_are_published() {
     let Some(browser) = ask(&world) else { return };
     browser.until_shown("people");
     world.fake.shown.lock().expect("whole").catalogue.parties[1].tables[0].name = "persons".into();
-    browser.until_with("document.querySelector('button[data-insert=persons]') !== null", || {
-        world.fake.tell(&Happened::Catalogue { party: 1 });
-    });
+    browser.until_with(
+        "document.querySelector('button[data-insert=persons]') !== null",
+        || {
+            world.fake.tell(&Happened::Catalogue { party: 1 });
+        },
+    );
     browser.click("#sql");
     browser.keys("SELECT 1 FROM per");
     assert_eq!(offered(&browser), ["persons"]);
@@ -357,7 +372,8 @@ fn what_jobs_compute_is_listed() {
     let Some(browser) = enter(&world) else { return };
     browser.until_shown("circuit add32 from a file");
     go(&browser, &world, "jobs", "Jobs");
-    let cells = browser.run("return [...document.querySelectorAll('tbody tr')].map((row) => row.cells[1].textContent)");
+    let cells = browser
+        .run("return [...document.querySelectorAll('tbody tr')].map((row) => row.cells[1].textContent)");
     assert_eq!(cells, json!(["circuit add32 from a file", "circuit add32"]));
 }
 

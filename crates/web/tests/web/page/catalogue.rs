@@ -49,18 +49,21 @@ fn all_catalogues_are_shown_as_they_change() {
 #[test]
 fn the_data_of_the_catalogue_is_chosen_at_first() {
     let world = World::new();
-    world.fake.shown.lock().expect("whole").proposed = [("left".to_owned(), "cards".to_owned())].into();
+    world.fake.shown.lock().expect("whole").proposed = [("left".to_owned(), "loans.csv".to_owned())].into();
     let job = world.fake.proposed_by_peer("circuit");
     let Some(browser) = enter(&world) else { return };
     go_to_job(&browser, &world, &job);
-    browser.until_shown("Your catalogue names cards for it.");
+    browser.until_shown("Your catalogue names loans.csv for it.");
     assert_eq!(
         browser.run("return document.querySelector('form select').value"),
-        "cards"
+        "loans.csv"
     );
     browser.press("Approve with this data");
-    browser.until_shown("You have approved the job.");
+    browser.until("document.getElementById('said').textContent === 'You have approved the job.'");
     let bound = world.fake.jobs.get(job.proposal.id).expect("a job").binding;
-    assert_eq!(bound[0].source, cenote_service::job::Source::Data("cards".into()));
+    assert_eq!(
+        bound[0].source,
+        cenote_service::job::Source::Data("loans.csv".into())
+    );
     assert_clean(&browser);
 }

@@ -1,0 +1,150 @@
+//! What the parties of a job that stands say to each other besides its session: which calls there are, and which are computed next.
+//!
+//! Each follower offers the leader the calls that it makes, by name. The leader says which calls are computed next, in which order; each party then does the same
+//! in the session. No value is in any of this.
+
+use cenote_net::{Channel, Step, recv_sized, send_sized};
+use cenote_service::job::CallId;
+use cenote_session::{Error, Result, Topology};
+
+use super::checks::CALLS;
+
+cenote_net::steps! {
+    /// Every step.
+    ALL;
+    /// How many calls may have been answered, to the leader and back.
+    USED = 0x600, "compare the calls of a job that stands";
+    /// The length of what follows.
+    OFFERS_LENGTH = 0x601, "tell of calls";
+    /// Names of calls that a party makes, to the leader.
+    OFFERS = 0x602, "offer calls";
+    /// The length of what follows.
+    BATCH_LENGTH = 0x603, "tell of a batch of calls";
+    /// What comes next, from the leader.
+    BATCH = 0x604, "begin a batch of calls";
+}
+
+/// Names in a message, at most.
+pub(super) const MOST: usize = 4096;
+const NAME: usize = size_of::<CallId>();
+
+/// The channels of this beside those of a session: for what is offered, and for what comes next.
+pub(super) fn topology(parties: u8) -> Topology {
+    Topology {
+        name: "calls".into(),
+        parties,
+        workers: 1,
+        purposes: &["offers", "batches"],
+        shared: &[],
+    }
+}
+
+/// What the leader says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The session ends here, in order.
+    pub(super) is_last: bool,
+    /// Calls that are computed now, side by side in this order.
+    pub(super) begin: Vec<CallId>,
+    /// Calls that not all callers have made in time.
+    pub(super) drop: Vec<CallId>,
+}
+
+impl Word {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![u8::from(self.is_last)];
+        bytes.extend((self.begin.len() as u32).to_le_bytes());
+        let names = self.begin.iter().chain(&self.drop);
+        bytes.extend(names.flat_map(|name| name.0));
+        bytes
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let (flag, rest) = bytes.split_first()?;
+        let (begin, rest) = rest.split_first_chunk::<4>()?;
+        let mut names = names(rest)?;
+        let begin = u32::from_le_bytes(*begin) as usize;
+        if *flag > 1 || begin > names.len() {
+            return None;
+        }
+        let drop = names.split_off(begin);
+        Some(Word {
+            is_last: *flag == 1,
+            begin: names,
+            drop,
+        })
+    }
+
+    /// Tells a follower.
+    pub(super) fn send(&self, channel: &mut dyn Channel) -> Result<()> {
+        Ok(send_sized(channel, [BATCH_LENGTH, BATCH], &self.to_bytes())?)
+    }
+
+    /// Hears the leader.
+    pub(super) fn recv(channel: &mut dyn Channel) -> Result<Self> {
+        let bytes = recv_sized(channel, [BATCH_LENGTH, BATCH], 5 + 2 * MOST * NAME)?;
+        Word::parse(&bytes).ok_or_else(|| unclear(channel, BATCH))
+    }
+}
+
+/// Tells the leader which calls this party makes, at most [`MOST`] at once.
+pub(super) fn send_offers(channel: &mut dyn Channel, calls: &[CallId]) -> Result<()> {
+    let bytes: Vec<u8> = calls.iter().flat_map(|name| name.0).collect();
+    Ok(send_sized(channel, [OFFERS_LENGTH, OFFERS], &bytes)?)
+}
+
+/// Hears from a follower which calls it makes.
+pub(super) fn recv_offers(channel: &mut dyn Channel) -> Result<Vec<CallId>> {
+    let bytes = recv_sized(channel, [OFFERS_LENGTH, OFFERS], MOST * NAME)?;
+    names(&bytes).ok_or_else(|| unclear(channel, OFFERS))
+}
+
+/// Tells how many calls may have been answered.
+pub(super) fn send_used(channel: &mut dyn Channel, used: u64) -> Result<()> {
+    channel.send(USED, &used.to_le_bytes())?;
+    Ok(channel.flush()?)
+}
+
+/// Hears how many may have been.
+pub(super) fn recv_used(channel: &mut dyn Channel) -> Result<u64> {
+    let mut bytes = [0; 8];
+    channel.recv(USED, &mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+fn names(bytes: &[u8]) -> Option<Vec<CallId>> {
+    let (names, rest) = bytes.as_chunks::<NAME>();
+    rest.is_empty()
+        .then(|| names.iter().copied().map(CallId).collect())
+}
+
+fn unclear(channel: &dyn Channel, step: Step) -> Error {
+    Error::cheated(CALLS, channel.peer(), step, "names of calls that are no names")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_told_as_they_are_and_others_are_refused() {
+        let word = Word {
+            is_last: false,
+            begin: vec![CallId([1; 16]), CallId([2; 16])],
+            drop: vec![CallId([3; 16])],
+        };
+        let bytes = word.to_bytes();
+        assert_eq!(Word::parse(&bytes), Some(word));
+        for wrong in [
+            &[][..],
+            &bytes[..4],
+            &bytes[..bytes.len() - 1],
+            &[&[2], &bytes[1..]].concat(),
+        ] {
+            assert_eq!(Word::parse(wrong), None);
+        }
+        let mut more = bytes;
+        more[1] = 4;
+        assert_eq!(Word::parse(&more), None);
+    }
+}

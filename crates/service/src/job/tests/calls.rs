@@ -1,0 +1,184 @@
+//! Jobs that stand: what their calls use up, and what is known of each.
+
+use super::*;
+use crate::Sealed;
+
+suite![
+    calls_use_up_what_was_charged_and_the_rest_is_given_back,
+    no_call_begins_of_a_job_that_does_not_run,
+    a_call_is_known_until_it_is_forgotten,
+    a_call_that_had_begun_fails_with_a_restart,
+    a_proposal_says_who_calls_and_how_often,
+];
+
+fn standing(number: u8, calls: u64) -> Proposal {
+    Proposal {
+        standing: Some(Standing {
+            calls,
+            callers: vec![1],
+        }),
+        ..proposal(number)
+    }
+}
+
+/// A job that stands and runs.
+fn run_standing(jobs: &Jobs, number: u8, calls: u64) -> JobId {
+    let proposal = standing(number, calls);
+    let (id, digest) = (proposal.id, proposal.digest());
+    jobs.propose(proposal, body(number), person(), at(0))
+        .expect("proposed");
+    jobs.approve(id, binding(), String::new(), person(), at(1))
+        .expect("approved");
+    for peer in [1, 2] {
+        jobs.hear(id, peer, Remote::Approve { proposal: digest }, at(2))
+            .expect("heard");
+    }
+    jobs.queue(id, at(3)).expect("queued");
+    jobs.start(id, at(4)).expect("runs");
+    id
+}
+
+fn own(name: &str, job: JobId) -> OwnCall {
+    OwnCall {
+        id: CallId::of(job, name),
+        body: Digest::of(b"inputs"),
+        submitter: "ada".into(),
+    }
+}
+
+fn begin(jobs: &Jobs, job: JobId, reserved: u64, own: Vec<OwnCall>) -> crate::Result<()> {
+    let beginning = Beginning { job, reserved, own };
+    jobs.begin_calls(beginning, at(5)).and_then(Pending::wait)
+}
+
+fn used(jobs: &Jobs) -> u64 {
+    jobs.disclosures(Digest::of(b"program"), "sales".into())
+        .expect("read")
+}
+
+fn calls_use_up_what_was_charged_and_the_rest_is_given_back(world: World) {
+    let jobs = jobs(&world);
+    let id = run_standing(&jobs, 1, 100);
+    assert_eq!((used(&jobs), jobs.reserved_calls(id).expect("read")), (100, 0));
+    begin(&jobs, id, 10, Vec::new()).expect("begun");
+    begin(&jobs, id, 30, Vec::new()).expect("begun");
+    // What is less is nothing new.
+    begin(&jobs, id, 20, Vec::new()).expect("begun");
+    assert_eq!(jobs.reserved_calls(id).expect("read"), 30);
+    let error = begin(&jobs, id, 101, Vec::new()).expect_err("too many");
+    assert!(matches!(error, Error::Calls { most: 100, .. }), "{error}");
+    jobs.finish(id, Gains::default(), at(9)).expect("done");
+    assert_eq!(used(&jobs), 30);
+    let allowed = events(&world)
+        .into_iter()
+        .filter(|event| event == "calls-allowed");
+    assert_eq!(allowed.count(), 2);
+    world.database().verify_audit().expect("whole");
+}
+
+fn no_call_begins_of_a_job_that_does_not_run(world: World) {
+    let jobs = jobs(&world);
+    let id = run_standing(&jobs, 1, 100);
+    jobs.cancel(id, person(), at(6)).expect("cancelled");
+    let error = begin(&jobs, id, 10, vec![own("late", id)]).expect_err("it has ended");
+    assert!(matches!(error, Error::NoTransition { .. }), "{error}");
+    assert_eq!((used(&jobs), jobs.reserved_calls(id).expect("read")), (0, 0));
+    assert!(jobs.call(id, CallId::of(id, "late")).expect("read").is_none());
+    // One that is computed once has no calls.
+    let once = run(&jobs, 2);
+    assert!(begin(&jobs, once, 1, Vec::new()).is_err());
+}
+
+fn a_call_is_known_until_it_is_forgotten(world: World) {
+    let jobs = jobs(&world);
+    let id = run_standing(&jobs, 1, 100);
+    begin(&jobs, id, 10, vec![own("one", id), own("two", id)]).expect("begun");
+    assert!(
+        begin(&jobs, id, 10, vec![own("one", id)]).is_err(),
+        "it has begun before"
+    );
+    let known = |name: &str| jobs.call(id, CallId::of(id, name)).expect("read");
+    assert!(known("one").expect("known").ended.is_none());
+    let sealed = Sealed::from_bytes(vec![7; 50]);
+    let ended = vec![
+        (CallId::of(id, "one"), Ended::Done(Some(sealed.clone()))),
+        (CallId::of(id, "two"), Ended::Failed("cut off".into())),
+        (CallId::of(id, "of another"), Ended::Done(None)),
+    ];
+    let answered = Answered {
+        calls: 2,
+        digest: Digest::of(b"names"),
+    };
+    jobs.end_calls(id, ended, Some(answered), at(6)).expect("ended");
+    let one = known("one").expect("known");
+    assert_eq!(
+        (one.body, one.submitter),
+        (Some(Digest::of(b"inputs")), Some("ada".into()))
+    );
+    assert!(matches!(one.ended, Some(Ended::Done(Some(found))) if found == sealed));
+    assert!(matches!(known("two").expect("known").ended, Some(Ended::Failed(reason)) if reason == "cut off"));
+    let other = known("of another").expect("known");
+    assert!(other.submitter.is_none() && matches!(other.ended, Some(Ended::Done(None))));
+    assert_eq!(events(&world).iter().filter(|event| *event == "calls").count(), 1);
+    assert_eq!(jobs.expire_calls(at(6)).expect("looked"), 0);
+    assert_eq!(jobs.expire_calls(at(7)).expect("looked"), 3);
+    assert!(known("one").is_none());
+}
+
+fn a_call_that_had_begun_fails_with_a_restart(mut world: World) {
+    let before = jobs(&world);
+    let id = run_standing(&before, 1, 100);
+    begin(&before, id, 10, vec![own("one", id)]).expect("begun");
+    drop(before);
+    world.reopen();
+    let jobs = jobs(&world);
+    jobs.fail_calls("restarted", at(8)).expect("written");
+    jobs.restart(|job| job.proposal.standing.is_some(), at(8))
+        .expect("read");
+    assert_eq!(jobs.get(id).expect("there").state, State::Queued);
+    let one = jobs
+        .call(id, CallId::of(id, "one"))
+        .expect("read")
+        .expect("known");
+    assert!(matches!(one.ended, Some(Ended::Failed(reason)) if reason == "restarted"));
+    assert_eq!(jobs.reserved_calls(id).expect("read"), 10);
+}
+
+fn a_proposal_says_who_calls_and_how_often(_: World) {
+    let with = |calls, callers: &[u8]| {
+        let proposal = Proposal {
+            standing: Some(Standing {
+                calls,
+                callers: callers.to_vec(),
+            }),
+            ..proposal(1)
+        };
+        proposal.check()
+    };
+    with(1, &[0]).expect("a proposal");
+    with(1 << 32, &[0, 1, 2]).expect("a proposal");
+    for (calls, callers) in [
+        (0, &[0][..]),
+        ((1 << 32) + 1, &[0]),
+        (1, &[]),
+        (1, &[3]),
+        (1, &[1, 0]),
+        (1, &[1, 1]),
+    ] {
+        assert!(
+            matches!(with(calls, callers), Err(Error::Proposal(_))),
+            "{calls} {callers:?}"
+        );
+    }
+    assert_ne!(standing(1, 5).digest(), proposal(1).digest());
+    assert_ne!(standing(1, 5).digest(), standing(1, 6).digest());
+    let keeps = Proposal {
+        takes: vec![Take {
+            input: "more".into(),
+            name: "balances".into(),
+            job: named(2),
+        }],
+        ..standing(1, 5)
+    };
+    assert!(keeps.check().is_err());
+}
