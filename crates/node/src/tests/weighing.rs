@@ -1,9 +1,10 @@
 //! What is told before a job is proposed or decided on.
 
 use cenote_service::job::{PageRequest, StateName};
-use cenote_service::live::{Live, Place};
+use cenote_service::live::{Compose, Live, Place, Submission};
 
-use super::queries::{stock_tables, submission, submit, text};
+use super::catalogue::{bank, publish, sees};
+use super::queries::{answer, stock_tables, submission, submit, text};
 use super::world::{ALL, NONE, World, person, with_data};
 
 #[test]
@@ -92,7 +93,7 @@ fn a_plan_is_refused_for_what_a_proposal_would_be() {
     let fault = world
         .node(0)
         .submit(
-            cenote_service::live::Submission {
+            Submission {
                 approval: Some(with_data(&[("bank_0", "bank_0.csv")])),
                 ..submission(job, "own")
             },
@@ -172,4 +173,51 @@ fn a_query_is_compared_with_one_that_was_approved() {
         ]
     );
     world.verify();
+}
+
+/// What the page does: a query becomes a job, which is planned, and proposed with this party's own data.
+#[test]
+fn what_is_composed_of_catalogues_is_planned_and_proposed() {
+    let world = World::new(2, NONE);
+    stock_tables(&world);
+    for party in [0, 1] {
+        publish(&world, party, &bank(party, 4, ""));
+    }
+    sees(&world, 0, 1, &["bank_1"]);
+    let compose = |sql: &str| {
+        world.node(0).compose(Compose {
+            sql: sql.into(),
+            receivers: vec!["party-0".into()],
+            ..Compose::default()
+        })
+    };
+    let made = compose("SELECT COUNT(*) AS customers\nFROM bank_0 JOIN bank_1 USING (id)").expect("made");
+    let planned = world.node(0).plan(&made.job).expect("a plan");
+    let inputs: Vec<(&str, u8)> = planned
+        .inputs
+        .iter()
+        .map(|input| (input.name.as_str(), input.owner))
+        .collect();
+    assert_eq!(inputs, [("bank_0", 0), ("bank_1", 1)]);
+    let data: Vec<(&str, &str)> = made
+        .data
+        .iter()
+        .map(|(table, data)| (table.as_str(), data.as_str()))
+        .collect();
+    assert_eq!(data, [("bank_0", "bank_0.csv")]);
+    let submission = Submission {
+        approval: Some(with_data(&data)),
+        ..submission(made.job, "composed")
+    };
+    let job = world.node(0).submit(submission, person()).expect("proposed");
+    assert!(job.decisions[0].is_some());
+    let id = job.proposal.id;
+    world.wait_for(id, StateName::Proposed);
+    let approval = with_data(&[("bank_1", "bank_1.csv")]);
+    world.node(1).approve(id, approval, person()).expect("approved");
+    world.wait_for(id, StateName::Done);
+    assert_eq!(
+        answer(&world, 0, id)["answer"]["rows"],
+        serde_json::json!([["2"]])
+    );
 }
