@@ -5,6 +5,7 @@ mod catalogue;
 mod fleet;
 mod job;
 mod kept;
+mod plan;
 mod token;
 
 pub use call::{CallEnded, Calls, NewCall, NewCalls, Standing};
@@ -14,9 +15,12 @@ pub use fleet::{
 };
 pub use job::{
     Approve, Decision, Decline, Explained, Fetch, FilePart, FileView, Gift, Input, JobDetail, JobPage,
-    JobView, Revealed, Submit, Verdict,
+    JobView, ResultFormat, Revealed, Submit, Verdict,
 };
 pub use kept::{Keep, Kept, Take};
+pub use plan::{
+    AskedQuery, Compared, Computes, OtherConstant, Plan, PlanAsked, PlanFault, PlanStep, Planned, Weighed,
+};
 pub use token::{
     AuditPage, AuditVerified, Login, LoginMade, NewToken, Session, TokenKind, TokenMade, TokenView,
 };

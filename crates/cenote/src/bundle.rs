@@ -17,7 +17,32 @@ pub struct Bundle {
     pub files: BTreeMap<String, String>,
 }
 
+/// What a job file says that it computes, as far as that can be told without looking further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stated {
+    /// A query.
+    Query(String),
+    /// The library's circuit of this name.
+    Library(String),
+    /// The circuit in a file of this name.
+    File(String),
+}
+
 impl Bundle {
+    /// What the job file says that it computes.
+    pub fn stated(&self) -> Option<Stated> {
+        let table: toml::Table = self.job.parse().ok()?;
+        let text = |key: &str| Some(table.get(key)?.as_str()?.to_owned());
+        if let Some(query) = text("query") {
+            return Some(Stated::Query(query));
+        }
+        let circuit = text("circuit")?;
+        Some(match circuit.strip_prefix("lib:") {
+            Some(name) => Stated::Library(name.to_owned()),
+            None => Stated::File(circuit),
+        })
+    }
+
     /// Gates that a job's circuit of the library may come to while it is built: who sends a bundle decides what is built, and this many take
     /// some hundreds of megabytes. Many instances are lanes.
     pub const MOST_GATES: usize = 1 << 22;
@@ -112,6 +137,17 @@ mod tests {
 
     fn refusal(bundle: &Bundle) -> String {
         Job::from_bundle(bundle).map(drop).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_job_says_what_it_computes() {
+        assert_eq!(bundle(JOB).stated(), Some(Stated::Library("add8".into())));
+        let own = JOB.replace("lib:add8", "add8");
+        assert_eq!(bundle(&own).stated(), Some(Stated::File("add8".into())));
+        let query = bundle("query = \"SELECT 1\"").stated();
+        assert_eq!(query, Some(Stated::Query("SELECT 1".into())));
+        assert_eq!(bundle("circuit = 1").stated(), None);
+        assert_eq!(bundle("[[").stated(), None);
     }
 
     #[test]

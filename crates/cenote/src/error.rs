@@ -58,6 +58,14 @@ pub enum Error {
     /// A call or command was given arguments that do not fit together.
     #[error("{0}")]
     Usage(String),
+    /// A query is wrong, or asks for what there is not.
+    #[error("the query{}: {what}", .at.map_or_else(String::new, |at| format!(", {at}")))]
+    Query {
+        /// Where in its text.
+        at: Option<cenote_query::Place>,
+        /// What is wrong, and what to write instead.
+        what: String,
+    },
     /// No security parameters meet a request.
     #[error("{0}")]
     Refused(#[from] Refusal),
@@ -193,7 +201,7 @@ impl Error {
     /// Where the fault lies.
     pub fn kind(&self) -> Kind {
         match self {
-            Error::Config { .. } | Error::Usage(_) | Error::Refused(_) => Kind::Misuse,
+            Error::Config { .. } | Error::Usage(_) | Error::Query { .. } | Error::Refused(_) => Kind::Misuse,
             Error::Data { .. } | Error::Table(_) | Error::Differs { .. } => Kind::BadInput,
             Error::Local { .. } => Kind::Internal,
             Error::Stopped { .. } => Kind::Stopped,

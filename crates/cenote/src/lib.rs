@@ -78,7 +78,7 @@ pub mod tables;
 pub mod text;
 
 pub use admission::process_bytes;
-pub use bundle::Bundle;
+pub use bundle::{Bundle, Stated};
 pub use cenote_authenticated::Authenticated;
 pub use cenote_jimu::Jimu;
 pub use cenote_lego::Lego;

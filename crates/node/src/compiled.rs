@@ -16,7 +16,7 @@ use cenote_session::Topology;
 /// The kind of program that is a circuit.
 const CIRCUIT: &str = "circuit";
 /// The kind of program that is a query.
-const QUERY: &str = "query";
+pub(crate) const QUERY: &str = "query";
 /// What a part of the plan of a query weighs, as gates of a circuit.
 const PART: usize = 8;
 /// Threads of a party of a job, at most.
@@ -79,35 +79,36 @@ impl Compiled {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn new(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
+    pub(crate) fn new(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, cenote::Error> {
         match QueryJob::is_in(&bundle.job) {
             true => Self::query(bundle, digest, me),
             false => Self::circuit(bundle, digest),
         }
     }
 
-    fn circuit(bundle: Bundle, digest: Digest) -> Result<Self, String> {
-        let job = Job::from_bundle(&bundle).map_err(text)?;
+    fn circuit(bundle: Bundle, digest: Digest) -> Result<Self, cenote::Error> {
+        let job = Job::from_bundle(&bundle)?;
         check_workers(job.protocol())?;
-        let lanes = job.stated_lanes().map_err(text)?;
-        let program = job.program(lanes).map_err(text)?;
+        let lanes = job.stated_lanes()?;
+        let program = job.program(lanes)?;
         // One that stands is prepared for all its calls.
         let all = job.calls().map(|calls| of_calls(&program, calls.most));
-        let all = all.transpose().map_err(text)?;
+        let all = all.transpose()?;
         let whole = all.as_ref().unwrap_or(&program);
-        let prepared = job.protocol().prepare(&whole.demand()).map_err(text)?;
+        let prepared = job.protocol().prepare(&whole.demand())?;
         let together = job
             .calls()
             .map(|_| of_calls(&program, most_together(&program) as u64));
-        let together = together.transpose().map_err(text)?;
+        let together = together.transpose()?;
         let inputs = given(&job, &program, lanes);
         let keeping = job.keeping();
-        let (takes, keeps) = (taken(keeping, lanes)?, kept(keeping, lanes));
+        let takes = taken(keeping, lanes).map_err(cenote::Error::Usage)?;
+        let keeps = kept(keeping, lanes);
         if keeping.share_bytes(lanes) > MOST_KEPT {
-            return Err(format!(
+            return Err(cenote::Error::Usage(format!(
                 "what it keeps takes more than {} MB at a party; keep less, or in several jobs",
                 MOST_KEPT >> 20
-            ));
+            )));
         }
         let mut receivers: Vec<u8> = program
             .receivers()
@@ -118,16 +119,12 @@ impl Compiled {
         receivers.sort_unstable();
         receivers.dedup();
         let parties = (0..job.protocol().parties()).map(PartyId);
-        let cut = Lanes::of(&job, lanes).map_err(text)?;
+        let cut = Lanes::of(&job, lanes)?;
         let (ands, bytes, memory) = match &cut {
             Some(cut) => {
                 let memory = parties.map(|party| cut.job_bytes(party));
                 let memory: cenote::Result<Vec<u64>> = memory.collect();
-                (
-                    cut.and_gates(),
-                    cut.traffic_bytes().map_err(text)?,
-                    memory.map_err(text)?,
-                )
+                (cut.and_gates(), cut.traffic_bytes()?, memory?)
             }
             None => {
                 let at_once = together.as_ref().unwrap_or(&program);
@@ -160,8 +157,8 @@ impl Compiled {
         })
     }
 
-    fn query(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, String> {
-        let query = Proposed::new(&bundle, PartyId(me)).map_err(text)?;
+    fn query(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, cenote::Error> {
+        let query = Proposed::new(&bundle, PartyId(me))?;
         check_workers(query.job().protocol())?;
         let schema = query.job().query().schema();
         let inputs = schema
@@ -482,15 +479,11 @@ pub(crate) fn in_words(parties: &[u8]) -> String {
     names.join(" and ")
 }
 
-fn text(error: cenote::Error) -> String {
-    error.to_string()
-}
-
-fn check_workers(protocol: &Protocol) -> Result<(), String> {
+fn check_workers(protocol: &Protocol) -> Result<(), cenote::Error> {
     match protocol.workers() {
-        workers if workers > WORKERS => Err(format!(
+        workers if workers > WORKERS => Err(cenote::Error::Usage(format!(
             "it asks for {workers} workers, and a job of a service has at most {WORKERS}"
-        )),
+        ))),
         _ => Ok(()),
     }
 }

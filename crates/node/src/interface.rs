@@ -1,15 +1,18 @@
 //! What can be asked of a service that is up.
 
 use cenote_service::audit::Actor;
-use cenote_service::job::{JobId, Kept, PageRequest, Unsettled};
+use cenote_service::job::{JobId, Kept, PageRequest, Program, Unsettled};
 use cenote_service::live::{
-    About, Alarm, Approval, Call, Catalogue, Compose, Composed, Counts, Data, Explained, Listener, Live,
-    Peer, Reply, Running, Stock, Submission,
+    About, Alarm, Approval, Call, Catalogue, Compose, Composed, Computes, Counts, Data, Explained, Listener,
+    Live, Peer, PlanFault, Planned, Reply, Running, Stock, Submission, Weighed,
 };
 use cenote_service::{Error, Job, PutBack, Result, Timestamp};
 use zeroize::Zeroizing;
 
+use crate::compiled::QUERY;
 use crate::node::Node;
+use crate::results;
+use crate::weighing::asked;
 
 /// Kept values that are listed, at most.
 const LISTED: u16 = 1000;
@@ -25,6 +28,7 @@ impl Live for Node {
             since: self.core.base.since,
             now: Timestamp::now(),
             not_ready: self.ready().err(),
+            protocols: cenote::Protocol::names().map(str::to_owned).collect(),
         }
     }
 
@@ -39,10 +43,23 @@ impl Live for Node {
             data: self.core.base.catalogues.data_for(compiled.tables()),
             program: compiled.named(),
             summary: compiled.summary(),
+            query: asked(&compiled),
             outputs: compiled.outputs(),
             job: compiled.bundle.job.clone(),
             files: compiled.bundle.files.clone(),
         })
+    }
+
+    fn plan(&self, job: &str) -> std::result::Result<Planned, PlanFault> {
+        self.core.plan(job)
+    }
+
+    fn computes(&self, program: &Program) -> Option<Computes> {
+        self.core.computes(program)
+    }
+
+    fn weigh(&self, job: JobId) -> Result<Weighed> {
+        self.core.weigh(&self.core.base.jobs.get(job)?)
     }
 
     fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job> {
@@ -64,6 +81,14 @@ impl Live for Node {
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
         let fetched = self.core.base.jobs.fetch(job, key, by, Timestamp::now())?;
         self.core.base.key.open_result(job, &fetched.sealed)
+    }
+
+    fn fetch_parquet(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
+        if self.core.base.jobs.get(job)?.proposal.program.kind != QUERY {
+            let what = "its outputs are no table: only the answer of a query is given out as Parquet";
+            return Err(Error::Proposal(what.into()));
+        }
+        results::parquet(&self.fetch(job, key, by)?)
     }
 
     fn data(&self) -> Result<Vec<Data>> {

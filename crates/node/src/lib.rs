@@ -33,6 +33,7 @@ mod names;
 mod node;
 mod open_jobs;
 mod own_data;
+mod pace;
 mod peer;
 mod peers;
 mod policy;
@@ -49,8 +50,10 @@ mod shard_folders;
 mod standing;
 mod statuses;
 mod stock;
+mod titles;
 mod transitions;
 mod unsettled;
+mod weighing;
 pub mod wires;
 mod witness;
 

@@ -8,12 +8,14 @@ use cenote_service::live::{Alarm, AlarmKind, Announcer, Counts, Happened, Listen
 
 use crate::counts::{Alarms, Tally};
 use crate::locks::lock;
+use crate::pace::Paces;
 
 /// Counts, alarms and news. Its locks are held for a moment each, and no other is taken meanwhile.
 #[derive(Default)]
 pub(crate) struct Monitor {
     tally: Mutex<Tally>,
     alarms: Mutex<Alarms>,
+    paces: Mutex<Paces>,
     announcer: Announcer,
 }
 
@@ -48,6 +50,16 @@ impl Monitor {
     /// A job of so many AND gates was done so long after its submission.
     pub(crate) fn done(&self, ands: u64, after: Duration) {
         lock(&self.tally).done(ands, after);
+    }
+
+    /// A job of a protocol that sends so many bytes ran so long.
+    pub(crate) fn ran(&self, protocol: &str, bytes: u64, seconds: f64) {
+        lock(&self.paces).ran(protocol, bytes, seconds);
+    }
+
+    /// How long a job would run, about, if one of its protocol has.
+    pub(crate) fn pace_of(&self, protocol: &str, bytes: u64) -> Option<f64> {
+        lock(&self.paces).of(protocol, bytes)
     }
 
     /// A job runs from stock.

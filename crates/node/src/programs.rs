@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use cenote::Bundle;
+use cenote::{Bundle, Stated};
 use cenote_service::job::{Digest, Job};
 use cenote_service::{Error, write_whole};
 
@@ -15,6 +15,7 @@ use crate::compiled::Compiled;
 use crate::data::make_private;
 use crate::locks::lock;
 use crate::message::PIECE;
+use crate::titles::Titles;
 
 /// Bytes of a program, at most.
 pub(crate) const LARGEST: usize = 16 << 20;
@@ -22,6 +23,9 @@ pub(crate) const LARGEST: usize = 16 << 20;
 const KEPT: usize = 1000;
 /// Gates of all programs that are ready to run; those that were used longest ago make room.
 const READY: usize = 4 << 20;
+
+/// Bytes of a program that is read to tell what it computes, at most.
+const SHORT: u64 = 1 << 20;
 
 /// Parties of a service, at most.
 const PARTIES: u8 = 3;
@@ -31,6 +35,7 @@ pub(crate) struct Programs {
     folder: PathBuf,
     me: u8,
     ready: Mutex<Ready>,
+    titles: Titles,
     /// One program at a time of each party is read and measured: that takes memory, and time that others do not wait.
     reading: Vec<Mutex<()>>,
     /// One file at a time is written or removed.
@@ -55,6 +60,7 @@ impl Programs {
             folder: folder.to_owned(),
             me,
             ready: Mutex::default(),
+            titles: Titles::default(),
             reading: (0..PARTIES).map(|_| Mutex::default()).collect(),
             writing: Mutex::default(),
         })
@@ -114,6 +120,15 @@ impl Programs {
         self.of(job.proposal.program.digest)
     }
 
+    /// What the program of this digest says that it computes, if its text is kept and short. It is not compiled.
+    pub(crate) fn stated(&self, digest: Digest) -> Option<Arc<Stated>> {
+        self.titles.get(digest, || {
+            let length = self.open_file(digest).ok()??.metadata().ok()?.len();
+            let text = (length <= SHORT).then(|| self.text(digest).ok().flatten())??;
+            Bundle::parse(&text).ok()?.stated()
+        })
+    }
+
     fn compiled(
         &self,
         by: u8,
@@ -128,7 +143,8 @@ impl Programs {
         if let Some(known) = self.known(digest) {
             return Ok(known);
         }
-        let compiled = Arc::new(Compiled::new(bundle()?, digest, self.me)?);
+        let compiled = Compiled::new(bundle()?, digest, self.me);
+        let compiled = Arc::new(compiled.map_err(|error| error.to_string())?);
         self.remember(&compiled);
         Ok(compiled)
     }

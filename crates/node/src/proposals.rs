@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cenote::Bundle;
 use cenote_service::audit::Actor;
 use cenote_service::job::{Digest, Job, JobId, Noted, Proposal};
-use cenote_service::live::{Approval, Submission};
+use cenote_service::live::{Approval, Place, PlanFault, Submission};
 use cenote_service::{Error, Jobs, Pending, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
 
@@ -100,15 +100,6 @@ impl Proposals {
             files: submission.files,
         };
         let compiled = self.programs.read(bundle).map_err(Error::Proposal)?;
-        self.transitions.fits(&compiled).map_err(Error::Proposal)?;
-        if usize::from(compiled.parties()) > self.parties {
-            return Err(Error::Proposal(format!(
-                "protocol \"{}\" has {} parties, and this service has {}",
-                compiled.protocol().name(),
-                compiled.parties(),
-                self.parties
-            )));
-        }
         let proposal = self.proposal(&compiled, key, within)?;
         let approval = submission.approval;
         // A job that cannot be approved is not proposed either.
@@ -139,8 +130,33 @@ impl Proposals {
         self.as_decided(id, decided)
     }
 
-    /// What is proposed, to be done within so many seconds.
+    /// What a job of this text would be as it is proposed. It is not kept, and takes no turn of those that propose jobs.
+    ///
+    /// # Errors
+    /// Why it cannot be proposed.
+    pub(crate) fn planned(&self, job: &str) -> std::result::Result<Compiled, PlanFault> {
+        let bundle = Bundle {
+            job: job.to_owned(),
+            ..Bundle::default()
+        };
+        let compiled = Compiled::new(bundle, Digest::of(job.as_bytes()), self.me).map_err(fault)?;
+        self.proposal(&compiled, String::new(), WITHIN)
+            .and_then(|_| self.data.check_tables(&compiled, &[]))
+            .map_err(|error| PlanFault::from(error.to_string()))?;
+        Ok(compiled)
+    }
+
+    /// What is proposed, to be done within so many seconds, if this service can have it.
     fn proposal(&self, compiled: &Compiled, key: String, within: u64) -> Result<Proposal> {
+        self.transitions.fits(compiled).map_err(Error::Proposal)?;
+        if usize::from(compiled.parties()) > self.parties {
+            return Err(Error::Proposal(format!(
+                "protocol \"{}\" has {} parties, and this service has {}",
+                compiled.protocol().name(),
+                compiled.parties(),
+                self.parties
+            )));
+        }
         let now = Timestamp::now();
         let takes = self.kept.find_taken(compiled)?;
         self.kept.has_room_to_keep(compiled).map_err(Error::Proposal)?;
@@ -440,5 +456,18 @@ impl Proposals {
         for job in waiting.into_iter().filter_map(|id| self.jobs.get(id).ok()) {
             self.decisions.moves_on(&job);
         }
+    }
+}
+/// What is wrong with a job, with the place in its query.
+fn fault(error: cenote::Error) -> PlanFault {
+    match error {
+        cenote::Error::Query { at, what } => PlanFault {
+            message: what,
+            at: at.map(|at| Place {
+                line: at.line,
+                column: at.column,
+            }),
+        },
+        other => PlanFault::from(other.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use cenote::keeping::Share;
 use cenote::query::Answered;
 use cenote_service::job::{FailKind, Gains, Job, JobId};
 use cenote_service::{Error, Jobs, ResultKey, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::base::Base;
@@ -36,7 +36,7 @@ pub(crate) struct Outputs<'a> {
     pub(crate) outputs: Vec<&'a Output>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) answer: Answered,
 }
@@ -69,6 +69,17 @@ pub(crate) fn learnt<T: Serialize>(job: &Job, what: T) -> Result<Zeroizing<Vec<u
     serde_json::to_vec(&what)
         .map(Zeroizing::new)
         .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))
+}
+
+/// The answer in what was learnt, as a Parquet file.
+pub(crate) fn parquet(learnt: &[u8]) -> cenote_service::Result<Zeroizing<Vec<u8>>> {
+    let wrong = |error: String| Error::Corrupt(format!("a result that is no answer: {error}"));
+    let answer: Answer =
+        serde_json::from_slice(learnt).map_err(|error| wrong(format!("{:?}", error.classify())))?;
+    let bytes = answer.answer.parquet();
+    bytes
+        .map(Zeroizing::new)
+        .map_err(|error| wrong(error.to_string()))
 }
 
 /// What records the outcomes of jobs. It has no lock of its own.
@@ -127,6 +138,9 @@ impl Results {
                 let after = done.changed_at.millis().saturating_sub(done.created_at.millis());
                 self.monitor
                     .done(compiled.size.ands, Duration::from_millis(after));
+                let ran = Timestamp::now().millis().saturating_sub(running.since().millis());
+                let (protocol, bytes) = (compiled.protocol().name(), compiled.size.bytes);
+                self.monitor.ran(protocol, bytes, ran as f64 / 1000.0);
                 self.transitions.changed(&done);
                 Ok(())
             }

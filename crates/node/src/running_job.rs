@@ -104,6 +104,11 @@ impl RunningJob {
         }
     }
 
+    /// When it began.
+    pub(crate) fn since(&self) -> Timestamp {
+        self.since
+    }
+
     fn end(&self) -> MutexGuard<'_, End> {
         lock(&self.end)
     }

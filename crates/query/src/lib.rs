@@ -25,6 +25,7 @@ mod schema;
 mod secret;
 mod segment;
 mod window;
+mod wording;
 mod work;
 
 pub use cut::{Cut, HashKey, MAX_SHARDS, Placed, Placer, Placing};
@@ -38,3 +39,4 @@ pub use propose::{Declaration, Proposal};
 pub use query::{OwnInput, Query};
 pub use resolve::{TableName, tables_named};
 pub use schema::{Answer, Count, Declared, MAX_ROWS, Schema};
+pub use wording::{Word, words};

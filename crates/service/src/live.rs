@@ -5,8 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 pub use cenote_api::view::{
-    About, Alarm, AlarmKind, Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable, Compose, Composed,
-    Data, LinkState, Peer, Place, Revealed, Running, RunningShards, Stock,
+    About, Alarm, AlarmKind, AskedQuery, Catalogue, CatalogueColumn, CatalogueParty, CatalogueTable,
+    Compared, Compose, Composed, Computes, Data, Input, LinkState, OtherConstant, Peer, Place, PlanFault,
+    PlanStep, Planned, Revealed, Running, RunningShards, Stock, Weighed,
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -32,6 +33,21 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// [`crate::Error::NoJob`].
     fn explain(&self, job: JobId) -> Result<Explained>;
+
+    /// What a job of this text, which names no files, would take and reveal, or why it cannot be proposed here. Nothing is kept, and nobody is told.
+    ///
+    /// # Errors
+    /// That it cannot be proposed, and why.
+    fn plan(&self, job: &str) -> std::result::Result<Planned, PlanFault>;
+
+    /// What a program computes, in a line; nothing if its text is not kept here any more, or is long.
+    fn computes(&self, program: &Program) -> Option<Computes>;
+
+    /// What a person here should weigh a query by: how it differs from what they approved before, and how often the data may be asked yet.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoJob`]; where its program or the rules cannot be read.
+    fn weigh(&self, job: JobId) -> Result<Weighed>;
 
     /// Takes part in a job, with this data, and tells the others.
     ///
@@ -62,6 +78,12 @@ pub trait Live: Send + Sync {
     /// # Errors
     /// Those of [`crate::Jobs::fetch`].
     fn fetch(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>>;
+
+    /// The same as a Parquet file, of the answer of a query.
+    ///
+    /// # Errors
+    /// Those of [`crate::Jobs::fetch`]; [`crate::Error::Proposal`] if the job is no query, and then nothing is given out.
+    fn fetch_parquet(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>>;
 
     /// The data that jobs may be given here.
     ///
@@ -209,6 +231,8 @@ pub struct Explained {
     pub program: Program,
     /// In a sentence or two: what is computed, at how many places at once.
     pub summary: String,
+    /// The query, if it is one.
+    pub query: Option<AskedQuery>,
     /// For each output: its name, its bits, how many values, and the parties that learn it.
     pub outputs: Vec<Revealed>,
     /// The job file's text.

@@ -80,6 +80,13 @@ impl Policy {
         self.most_unsettled
     }
 
+    /// How often outputs of a program may be learnt by rules that limit that: each with the rule's name.
+    pub fn disclosures_of(&self, program: &Digest) -> Vec<(String, u64)> {
+        let names = |rule: &&rule::Rule| rule.programs.as_ref().is_some_and(|all| all.contains(program));
+        let limited = |rule: &rule::Rule| Some((rule.name.name.clone(), rule.disclosures?));
+        self.rules.iter().filter(names).filter_map(limited).collect()
+    }
+
     /// The digest of its text, for the audit log.
     pub fn digest(&self) -> Digest {
         self.digest

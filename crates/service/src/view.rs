@@ -120,6 +120,7 @@ impl From<Job> for JobView {
             protocol: proposal.protocol,
             program_kind: proposal.program.kind,
             program: proposal.program.digest.to_string(),
+            computes: None,
             inputs: proposal
                 .inputs
                 .into_iter()
@@ -153,6 +154,7 @@ impl From<live::Explained> for Explained {
     fn from(explained: live::Explained) -> Self {
         Explained {
             summary: explained.summary,
+            query: explained.query,
             outputs: explained.outputs,
             job: explained.job,
             data: explained.data,

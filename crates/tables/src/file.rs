@@ -186,6 +186,20 @@ pub fn write(path: &Path, table: &Table) -> Result<usize, Error> {
     write().map_err(|fault: Fault| fault.of(path))
 }
 
+/// A table as the bytes of the Parquet file that [`write`] writes. Complaints call it `name`.
+///
+/// # Errors
+/// The table holds numbers or nulls that its fields do not allow.
+pub fn parquet_of(table: &Table, name: &str) -> Result<Vec<u8>, Error> {
+    let write = || {
+        check(table)?;
+        let mut bytes = Vec::new();
+        parquet::write(table, Purpose::Keeping, &mut bytes)?;
+        Ok(bytes)
+    };
+    write().map_err(|fault: Fault| fault.of(Path::new(name)))
+}
+
 /// Writes a table, which holds what its fields allow, to `file` as Parquet that another process of this machine reads at once: not compressed, and nobody waits
 /// for the disk.
 ///

@@ -22,7 +22,7 @@ mod types;
 pub use crate::parquet::sizes;
 pub use column::Builder;
 pub use error::{Error, Place, Problem, printable};
-pub use file::{Pieces, beside, pass_on, read, read_csv, read_in_order, read_open, write};
+pub use file::{Pieces, beside, parquet_of, pass_on, read, read_csv, read_in_order, read_open, write};
 pub use guess::{guess, unique_columns};
 pub use inferred::{INDEX, Inferred, chars, is_index, read_parquet};
 pub use numbers::Numbers;

@@ -8,6 +8,7 @@ mod fleet;
 mod health;
 mod jobs;
 mod kept;
+mod plans;
 mod session;
 mod tokens;
 
@@ -36,6 +37,7 @@ fn all() -> OpenApiRouter<Arc<Site>> {
         .routes(routes!(jobs::decline))
         .routes(routes!(jobs::cancel))
         .routes(routes!(jobs::fetch))
+        .routes(routes!(plans::plan))
         .routes(routes!(calls::make))
         .routes(routes!(kept::list))
         .routes(routes!(kept::drop_value))

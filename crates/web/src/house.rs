@@ -14,6 +14,7 @@ use crate::limits::Limits;
 use crate::meter::Meter;
 use crate::names::Names;
 use crate::places::Places;
+use crate::plans::Plans;
 use crate::problem::{Answer, Refusal};
 use crate::rate::Rates;
 use crate::turns::{Turns, Who};
@@ -62,6 +63,8 @@ pub(crate) struct Site {
     pub(crate) streams: Places,
     /// Large bodies that may yet be read.
     pub(crate) large: Places,
+    /// Turns of plans.
+    pub(crate) plans: Plans,
     /// Whether the service was ready when it was last asked for somebody without a token, and when that was.
     pub(crate) readiness: Mutex<Option<(Instant, bool)>>,
     /// What makes the secrets of pages, which nobody can compute from a cookie.
@@ -99,6 +102,7 @@ impl Site {
             strangers: Rates::new(limits.logins, limits.logins_burst),
             streams: Places::new(limits.streams, limits.streams_per_token),
             large: Places::new(limits.large_bodies, limits.large_bodies_per_token),
+            plans: Plans::new(),
             readiness: Mutex::default(),
             page_key,
             verifying: Arc::new(Semaphore::new(1)),

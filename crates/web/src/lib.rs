@@ -31,6 +31,7 @@ mod names;
 mod operator;
 mod page;
 mod places;
+mod plans;
 mod problem;
 mod rate;
 mod server;

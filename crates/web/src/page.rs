@@ -26,16 +26,25 @@ const FILES: &[(&str, &str, &str)] = files! {
     "/page/main.js", JS, "main.js";
     "/page/answer.js", JS, "answer.js";
     "/page/api.js", JS, "api.js";
+    "/page/ask.js", JS, "ask.js";
     "/page/audit.js", JS, "audit.js";
     "/page/catalogue.js", JS, "catalogue.js";
     "/page/chart.js", JS, "chart.js";
+    "/page/completion.js", JS, "completion.js";
     "/page/dom.js", JS, "dom.js";
+    "/page/earlier.js", JS, "earlier.js";
+    "/page/editor.js", JS, "editor.js";
+    "/page/following.js", JS, "following.js";
     "/page/format.js", JS, "format.js";
     "/page/job.js", JS, "job.js";
     "/page/jobs.js", JS, "jobs.js";
     "/page/kept.js", JS, "kept.js";
     "/page/overview.js", JS, "overview.js";
+    "/page/planned.js", JS, "planned.js";
     "/page/propose.js", JS, "propose.js";
+    "/page/query.js", JS, "query.js";
+    "/page/result.js", JS, "result.js";
+    "/page/tables.js", JS, "tables.js";
     "/page/tokens.js", JS, "tokens.js";
 };
 

@@ -24,6 +24,9 @@ pub struct About {
     pub now: Timestamp,
     /// Why no jobs can be taken, if none can.
     pub not_ready: Option<String>,
+    /// The names of the protocols that jobs may ask for.
+    #[serde(default)]
+    pub protocols: Vec<String>,
 }
 
 /// Named data of this party.

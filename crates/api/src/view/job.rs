@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Keep, Standing, Take};
+use super::{AskedQuery, Computes, Keep, Standing, Take, Weighed};
 use crate::{Timestamp, unique};
 
 /// A job as this party sees it.
@@ -39,6 +39,9 @@ pub struct JobView {
     pub program_kind: String,
     /// The digest of what is computed.
     pub program: String,
+    /// What it computes, in a line; nothing if its text is not kept any more, or is long.
+    #[serde(default)]
+    pub computes: Option<Computes>,
     /// What it is computed on.
     pub inputs: Vec<Input>,
     /// Kept values that it takes as inputs, which nobody learns.
@@ -125,6 +128,9 @@ pub struct JobDetail {
     pub job: JobView,
     /// What it would compute and reveal; `null` if that cannot be told any more.
     pub explained: Option<Explained>,
+    /// Of a query that waits for this party's decision: what it should be weighed by.
+    #[serde(default)]
+    pub weighed: Option<Weighed>,
 }
 
 /// What a job is about.
@@ -133,6 +139,9 @@ pub struct JobDetail {
 pub struct Explained {
     /// What is computed, in words.
     pub summary: String,
+    /// The query, if it is one.
+    #[serde(default)]
+    pub query: Option<AskedQuery>,
     /// Every output and who learns it.
     pub outputs: Vec<Revealed>,
     /// The job file's text.
@@ -297,6 +306,21 @@ pub struct Decline {
 pub struct Fetch {
     /// A word of the caller's choice. The result is given out once; for some minutes, who asks with the same word gets it again.
     pub key: String,
+    /// As what.
+    #[serde(default)]
+    pub format: ResultFormat,
+}
+
+/// As what a result is given out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ResultFormat {
+    /// JSON.
+    #[default]
+    Json,
+    /// A Parquet file; of queries only.
+    Parquet,
 }
 
 #[cfg(test)]

@@ -67,6 +67,13 @@ fn kinds_follow_the_cause() {
         (Error::data("f", Some(3), "x"), Kind::BadInput),
         (Error::config("f", None, "x"), Kind::Misuse),
         (Error::Usage("x".into()), Kind::Misuse),
+        (
+            Error::Query {
+                at: None,
+                what: "x".into(),
+            },
+            Kind::Misuse,
+        ),
     ] {
         assert_eq!(error.kind(), kind, "{error}");
     }

@@ -47,12 +47,23 @@ impl Asked {
         })
     }
 
+    /// Whether it was asked within the day before `now`. Of a clock that was set back, what is in the future counts too.
+    fn is_of_today(&self, now: u64) -> bool {
+        self.at.saturating_add(DAY) > now
+    }
+
     fn line(&self) -> String {
         match &self.job {
             Some(job) => format!("{}/{job} {}\n", self.at, self.table),
             None => format!("{} {}\n", self.at, self.table),
         }
     }
+}
+
+/// Seconds since the beginning of 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 /// A table of which only so many queries may be asked within a day.
@@ -83,12 +94,9 @@ impl Answers {
         job: Option<&str>,
     ) -> Result<std::result::Result<(), (&'a Limit<'a>, u64)>> {
         let _lock = self.locked()?;
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs());
+        let now = now();
         let mut asked = self.read()?;
-        // Of a clock that was set back, what is in the future counts too.
-        asked.retain(|asked| asked.at.saturating_add(DAY) > now);
+        asked.retain(|asked| asked.is_of_today(now));
         let known = |table: &str| {
             job.is_some()
                 && asked
@@ -113,6 +121,17 @@ impl Answers {
         let text: String = asked.iter().map(Asked::line).collect();
         self.write(&text).map_err(|error| self.failed(error))?;
         Ok(Ok(()))
+    }
+
+    /// How many queries were asked within a day of each of these tables. The list is replaced whole, so it is read without a lock.
+    pub(super) fn counted(&self, limits: &[Limit<'_>]) -> Result<Vec<u64>> {
+        let asked = self.read()?;
+        let now = now();
+        let of = |limit: &Limit<'_>| {
+            let counts = |asked: &&Asked| asked.is_of_today(now) && asked.table == limit.table;
+            asked.iter().filter(counts).count() as u64
+        };
+        Ok(limits.iter().map(of).collect())
     }
 
     fn failed(&self, error: std::io::Error) -> Error {
@@ -211,6 +230,8 @@ mod tests {
         let list = folder.path().join("policy.toml.answers");
         let text = std::fs::read_to_string(&list).unwrap();
         assert_eq!(text.lines().count(), 3, "{text}");
+        let limits = ["loans", "people"].map(|table| Limit { table, most: 3 });
+        assert_eq!(answers.counted(&limits).unwrap(), [3, 0]);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -226,6 +247,7 @@ mod tests {
             })
             .collect();
         std::fs::write(&list, old).unwrap();
+        assert_eq!(answers.counted(&limits).unwrap(), [0, 0]);
         assert_eq!(count(&answers, 1, Some("b")), Ok(()));
         assert_eq!(std::fs::read_to_string(&list).unwrap().lines().count(), 1);
     }

@@ -286,6 +286,16 @@ impl QueryJob {
         &self.query
     }
 
+    /// Of how many rows a group has at least that is in the answer, and how many rows that has at most, if it is bounded beforehand.
+    pub fn answer(&self) -> (u64, Option<u64>) {
+        let answer = &self.query.schema().answer;
+        let most = match answer.count {
+            Count::AtMost(most) => Some(most as u64),
+            Count::Revealed => None,
+        };
+        (answer.min_group, most)
+    }
+
     /// The file that the answer is written to by those to whom it goes, if the job names one.
     pub fn answer_file(&self) -> Option<&Path> {
         self.answer_file.as_deref()

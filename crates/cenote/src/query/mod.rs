@@ -11,14 +11,14 @@ mod report;
 mod run;
 pub(crate) mod shards;
 
-pub use cenote_query::{Declared, Place, PlanStep, Proposal, Query, share};
+pub use cenote_query::{Declared, Place, PlanStep, Proposal, Query, Word, share, words};
 pub use cenote_tables::{Table, show};
 
 pub use self::entry::field;
 pub(crate) use self::entry::{Columns, TableEntry, Unique, declared};
 pub use self::file::{Instead, QueryJob};
 pub use self::plan::QueryPlan;
-pub use self::policy::Policy;
+pub use self::policy::{AskedToday, Policy};
 pub use self::proposed::{Ended, Far, Proposed, Run};
 pub use self::report::{Answered, QueryReport};
 pub(crate) use self::run::QueryPart;
@@ -43,7 +43,8 @@ impl From<cenote_query::Error> for Error {
             cenote_query::Error::Rows { .. } | cenote_query::Error::NoAnswer => {
                 Error::Table(error.to_string())
             }
-            other => Error::Usage(other.to_string()),
+            cenote_query::Error::Query { at, what } => Error::Query { at, what },
+            cenote_query::Error::Declared(what) => Error::Usage(what),
         }
     }
 }

@@ -46,6 +46,17 @@ pub struct Policy {
     rules: Vec<Rule>,
 }
 
+/// How many queries were asked of a table within a day, and how many may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedToday {
+    /// The table.
+    pub table: String,
+    /// How many were asked.
+    pub asked: u64,
+    /// How many may be.
+    pub most: u64,
+}
+
 impl Policy {
     /// Reads the policy at `path`.
     ///
@@ -212,11 +223,26 @@ impl Policy {
         self.check_data(&table.name, name.or(Some("")), None)
     }
 
-    /// Counts `query` among the answers of today: once for each table of `me`, and once for each `job` of a service.
+    /// How many queries were asked within a day of each table of `me` in `query` of which only so many may be. Nothing is counted.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there have been as many as may be; [`Error::Local`] or [`Error::Data`] if the list cannot be kept.
-    pub fn count(&self, me: PartyId, query: &Query, job: Option<&str>) -> Result<()> {
+    /// [`Error::Usage`] where a table is not named; [`Error::Local`] or [`Error::Data`] if the list cannot be read.
+    pub fn asked(&self, me: PartyId, query: &Query) -> Result<Vec<AskedToday>> {
+        let limits = self.daily_limits(me, query)?;
+        if limits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let counts = Answers::beside(&self.path).counted(&limits)?;
+        let told = limits.iter().zip(counts).map(|(limit, asked)| AskedToday {
+            table: limit.table.to_owned(),
+            asked,
+            most: limit.most,
+        });
+        Ok(told.collect())
+    }
+
+    /// The tables of `me` in `query` of which only so many queries may be asked within a day.
+    fn daily_limits(&self, me: PartyId, query: &Query) -> Result<Vec<Limit<'_>>> {
         let own = query.schema().tables.iter().filter(|table| table.party == me);
         let mut limits = Vec::new();
         for table in own {
@@ -228,6 +254,15 @@ impl Policy {
                 });
             }
         }
+        Ok(limits)
+    }
+
+    /// Counts `query` among the answers of today: once for each table of `me`, and once for each `job` of a service.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there have been as many as may be; [`Error::Local`] or [`Error::Data`] if the list cannot be kept.
+    pub fn count(&self, me: PartyId, query: &Query, job: Option<&str>) -> Result<()> {
+        let limits = self.daily_limits(me, query)?;
         if limits.is_empty() {
             return Ok(());
         }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cenote_net::PartyId;
-use cenote_query::Declared;
+use cenote_program::Tally;
+use cenote_query::{Declared, PlanStep};
 use cenote_session::{AlsoAgree, Connections, Topology};
 use cenote_tables::Table;
 
 use super::file::QueryJob;
-use super::planned::Planned;
+use super::planned::{Part, Planned};
 use super::report::Answered;
 use super::run::{Party, Takes};
 use super::shards::{Overflow, OwnTables, QueryInShards, Sharded};
@@ -125,6 +126,34 @@ impl Proposed {
     /// AND gates of a run.
     pub fn and_gates(&self) -> u64 {
         self.and_gates
+    }
+
+    /// The steps of its plan, the last one first, and what each takes: those of a shard after those of the merge, if it is cut.
+    pub fn steps(&self) -> Vec<PlanStep> {
+        let of = |part, tally: &Tally| self.job.part(part).foreseen(tally).steps();
+        match &self.takes {
+            Takes::Whole(tally) => of(Part::Whole, tally),
+            Takes::InShards(tallies) => {
+                let merge = of(Part::Merge, tallies.of(Part::Merge));
+                merge
+                    .into_iter()
+                    .chain(of(Part::Shard, tallies.of(Part::Shard)))
+                    .collect()
+            }
+        }
+    }
+
+    /// Levels of ANDs one after another, if it is one session.
+    pub fn levels(&self) -> Option<u64> {
+        match &self.takes {
+            Takes::Whole(tally) => Some(tally.levels),
+            Takes::InShards(_) => None,
+        }
+    }
+
+    /// What every party learns, a sentence each.
+    pub fn learnt(&self) -> Vec<String> {
+        self.job.query().learnt()
     }
 
     /// How the parties are connected when a run begins.

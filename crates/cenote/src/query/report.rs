@@ -1,10 +1,11 @@
 //! What a query gave and what it cost.
 
-use cenote_tables::{Table, cell};
+use cenote_tables::{Builder, Field, Table, cell};
 use serde::{Deserialize, Serialize};
 
 use crate::report::{PartyReport, Report};
 use crate::text::grouped;
+use crate::{Error, Result};
 
 /// Rows of an answer that are printed; more are for `--json` and files.
 const SHOWN: usize = 40;
@@ -51,6 +52,47 @@ impl Answered {
     }
 }
 
+impl Answered {
+    /// All rows as the bytes of a Parquet file. Every column may be null.
+    ///
+    /// # Errors
+    /// [`Error::Table`] if it has no rows here, or they are not of their types.
+    pub fn parquet(&self) -> Result<Vec<u8>> {
+        let wrong = |what: &str| Error::Table(format!("the answer {what}"));
+        let rows = self.rows.as_ref().ok_or_else(|| wrong("has no rows here"))?;
+        let mut fields = Vec::new();
+        for (name, kind) in self.columns.iter().zip(&self.types) {
+            fields.push(Field {
+                name: name.clone(),
+                kind: kind.parse().map_err(|_| wrong("has a column of no type"))?,
+                nullable: true,
+            });
+        }
+        let mut columns: Vec<Builder> = fields
+            .iter()
+            .map(|field| Builder::new(field, rows.len()))
+            .collect();
+        for row in rows {
+            if row.len() != columns.len() {
+                return Err(wrong("has a row of another length"));
+            }
+            for (column, cell) in columns.iter_mut().zip(row) {
+                let put = match cell {
+                    Some(text) => column.cell(text.as_bytes()),
+                    None => column.null(),
+                };
+                put.map_err(|_| wrong("has a value that is not of its type"))?;
+            }
+        }
+        let table = Table {
+            fields,
+            columns: columns.into_iter().map(Builder::finish).collect(),
+            rows: rows.len(),
+        };
+        Ok(cenote_tables::parquet_of(&table, "the answer")?)
+    }
+}
+
 /// What one party tells of a query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Told {
@@ -82,5 +124,55 @@ impl QueryReport {
             Some(file) => format!("{}\n{rows} row{s}, in {file}\n", answer.shown),
             None => format!("{}\n{rows} row{s}\n", answer.shown),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(rows: &[[Option<&str>; 3]]) -> Answered {
+        let row = |row: &[Option<&str>; 3]| row.iter().map(|cell| cell.map(str::to_owned)).collect();
+        Answered {
+            columns: ["who", "total", "day"].map(String::from).into(),
+            types: ["char(4)", "decimal(9,2)", "date"].map(String::from).into(),
+            row_count: rows.len() as u64,
+            rows: Some(rows.iter().map(row).collect()),
+            shown: String::new(),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_the_same_in_parquet() {
+        let answer = answered(&[
+            [Some("é"), Some("-3.25"), Some("2024-02-29")],
+            [Some(""), None, None],
+        ]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("answer.parquet");
+        std::fs::write(&path, answer.parquet().unwrap()).unwrap();
+        let fields = answer
+            .columns
+            .iter()
+            .zip(&answer.types)
+            .map(|(name, kind)| Field {
+                name: name.clone(),
+                kind: kind.parse().unwrap(),
+                nullable: true,
+            });
+        let fields: Vec<Field> = fields.collect();
+        let table = cenote_tables::read(&path, &fields, 10).unwrap();
+        assert_eq!(Answered::rows_of(&table), answer);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        answered(&[[Some("longer"), None, None]]).parquet().unwrap_err();
+        answered(&[[None, Some("x"), None]]).parquet().unwrap_err();
+        let mut none = answered(&[]);
+        none.types[0] = "text".into();
+        none.parquet().unwrap_err();
+        none.rows = None;
+        none.parquet().unwrap_err();
     }
 }

@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use cenote::{Error, Kind, Result};
-use cenote_api::view::{Approve, Decline, Fetch, Gift, JobDetail, JobPage, JobView};
+use cenote_api::view::{Approve, Decline, Fetch, Gift, JobDetail, JobPage, JobView, ResultFormat};
 use cenote_api::{Digest, JobId};
 use clap::Subcommand;
 use serde_json::Value;
@@ -301,7 +301,10 @@ fn fetch(which: &Which, output: Option<&PathBuf>, key: Option<&str>) -> Result<(
     };
     let result = service.post_text(
         &format!("/api/v1/jobs/{id}/fetch"),
-        &Fetch { key: key.clone() },
+        &Fetch {
+            key: key.clone(),
+            format: ResultFormat::Json,
+        },
         None,
     );
     let again = format!("for some minutes the same command with --key {key} gives the result again");

@@ -21,4 +21,5 @@ mod standing;
 mod trunks;
 pub(crate) mod unsettled;
 mod waits;
+mod weighing;
 pub(crate) mod world;

@@ -13,7 +13,8 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use cenote_api::Problem;
 use cenote_api::view::{
-    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Submit,
+    Approve, Decline, Explained, Fetch, FilePart, Gift, JobDetail, JobPage, JobView, Peer, ResultFormat,
+    Submit, Weighed,
 };
 use cenote_service::job::{Digest, JobId, PageRequest, StateName};
 use cenote_service::live::Submission;
@@ -91,13 +92,22 @@ pub(super) async fn list(
     let page = site.ask(move |site| {
         let page = site.house.jobs.list(request)?;
         let (peers, stuck) = (site.house.live.peers(), site.house.live.stuck());
-        let seen = |job| seen(job, &peers, stuck.as_deref());
+        let shown = |job| shown(site, job, &peers, stuck.as_deref());
         Ok(JobPage {
-            jobs: page.jobs.into_iter().map(seen).collect(),
+            jobs: page.jobs.into_iter().map(shown).collect(),
             next: page.next,
         })
     });
     Ok(Json(page.await?))
+}
+
+/// A job while its peers stand so, and this party records nothing for the reason `stuck`, with what it computes.
+fn shown(site: &Site, job: Job, peers: &[Peer], stuck: Option<&str>) -> JobView {
+    let computes = site.house.live.computes(&job.proposal.program);
+    JobView {
+        computes,
+        ..seen(job, peers, stuck)
+    }
 }
 
 /// Submits a job. The same body under the same `Idempotency-Key` gives the same job.
@@ -137,7 +147,7 @@ pub(super) async fn submit(
 /// A job as it stands, with whom it waits for.
 fn as_seen(site: &Site, job: Job) -> JobView {
     let live = site.house.live.as_ref();
-    seen(job, &live.peers(), live.stuck().as_deref())
+    shown(site, job, &live.peers(), live.stuck().as_deref())
 }
 
 fn key(headers: &HeaderMap) -> Answer<String> {
@@ -185,9 +195,19 @@ pub(super) async fn show(State(site): Shared, _: Reader, Named(id): Named) -> An
         let job = site.house.jobs.get(id)?;
         // Of an old job this may be gone.
         let explained = site.house.live.explain(id).ok().map(Explained::from);
+        let me = usize::from(site.house.live.about().party);
+        let is_undecided = job.decisions.get(me).is_some_and(Option::is_none);
+        let weighed = match is_undecided && job.state.name() == StateName::Proposed {
+            true => Some(site.house.live.weigh(id).unwrap_or_else(|error| Weighed {
+                allowance: vec![Refusal::from(error).problem.message],
+                ..Weighed::default()
+            })),
+            false => None,
+        };
         Ok(JobDetail {
             job: as_seen(site, job),
             explained,
+            weighed,
         })
     });
     Ok(Json(detail.await?))
@@ -324,12 +344,21 @@ pub(super) async fn fetch(
             "send a random word of your own",
         ));
     }
+    let format = fetch.format;
     let outputs = site.block(move |site| -> Answer<_> {
         check_theirs(site, id, &caller.principal)?;
-        Ok(site.house.live.fetch(id, &fetch.key, caller.principal.actor())?)
+        let (live, by) = (&site.house.live, caller.principal.actor());
+        Ok(match format {
+            ResultFormat::Json => live.fetch(id, &fetch.key, by)?,
+            ResultFormat::Parquet => live.fetch_parquet(id, &fetch.key, by)?,
+        })
     });
     let outputs = outputs.await??;
     // The bytes are wiped when they have been sent.
     let body = Body::from(Bytes::from_owner(outputs));
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    let kind = match format {
+        ResultFormat::Json => "application/json",
+        ResultFormat::Parquet => "application/vnd.apache.parquet",
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }

@@ -19,6 +19,7 @@ fn calls(job: &str) -> Vec<(&'static str, String, Scope)> {
     vec![
         ("GET", plain("jobs"), Scope::Read),
         ("POST", plain("jobs"), Scope::Propose),
+        ("POST", plain("plan"), Scope::Propose),
         ("GET", at(""), Scope::Read),
         ("POST", at("/approve"), Scope::Approve),
         ("POST", at("/decline"), Scope::Approve),

@@ -1,6 +1,7 @@
 //! What calls do.
 
 mod catalogue;
+mod plans;
 mod standing;
 mod tokens;
 
@@ -444,7 +445,7 @@ fn the_document_lists_every_call() {
             }
         }
     }
-    assert_eq!(calls, 38);
+    assert_eq!(calls, 39);
     for name in StateName::ALL {
         assert!(document.to_string().contains(name.as_str()));
     }

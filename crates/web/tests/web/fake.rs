@@ -1,10 +1,14 @@
 //! A service that is up, made of the real record in a folder of its own, with peers and stock that tests make up.
 
+#[path = "fake/asking.rs"]
+pub(crate) mod asking;
 #[path = "made_up.rs"]
 mod catalogue;
+#[path = "fake/world.rs"]
+mod world;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use cenote_service::audit::Actor;
@@ -13,12 +17,10 @@ use cenote_service::job::{
     Settings, Source, StateName, Take, Unsettled,
 };
 use cenote_service::live::*;
-use cenote_service::token::{Scope, TokenKind};
-use cenote_service::{
-    Address, Database, Error, Heads, Job, Jobs, Live, PutBack, Result, ResultKey, Timestamp, Tokens,
-};
-use cenote_web::{House, Limits, Options, Running as Served};
+use cenote_service::{Database, Error, Heads, Job, Jobs, Live, PutBack, Result, ResultKey, Timestamp};
 use zeroize::Zeroizing;
+
+pub(crate) use world::World;
 
 /// What every job gives here, if nothing else is said.
 pub(crate) const RESULT: &str = r#"{"sum":"7"}"#;
@@ -49,6 +51,13 @@ pub(crate) struct Shown {
     pub(crate) stuck: Option<String>,
     /// Posted values, as they came.
     pub(crate) posted: BTreeMap<String, String>,
+    /// The texts of jobs, by their digests.
+    pub(crate) texts: BTreeMap<Digest, String>,
+    pub(crate) weighed: Weighed,
+    /// Plans that wait for the test to let them go on: of queries with this in them.
+    pub(crate) held: Option<String>,
+    /// Queries that were planned.
+    pub(crate) planned: Vec<String>,
     /// Who waits for calls.
     pub(crate) waiting: Vec<Reply>,
     /// What is done in the middle of listing data.
@@ -119,6 +128,10 @@ impl Fake {
                 ready: Ok(()),
                 stuck: None,
                 posted: BTreeMap::new(),
+                texts: BTreeMap::new(),
+                weighed: Weighed::default(),
+                held: None,
+                planned: Vec::new(),
                 waiting: Vec::new(),
                 pause: Duration::ZERO,
                 catalogue: catalogue::published(),
@@ -142,7 +155,17 @@ impl Fake {
     /// Proposes a job in the name of `proposer`, whose `text` is its program.
     pub(crate) fn propose(&self, proposer: u8, text: &str, key: &str, by: Actor) -> Result<Job> {
         let body = Digest::of(text.as_bytes());
-        self.note(self.proposal(proposer, body, key)?, body, by)
+        let mut proposal = self.proposal(proposer, body, key)?;
+        if asking::sql(text).is_some() {
+            proposal.program.kind = "query".into();
+            proposal.inputs = asking::inputs();
+        }
+        self.shown
+            .lock()
+            .expect("whole")
+            .texts
+            .insert(body, text.to_owned());
+        self.note(proposal, body, by)
     }
 
     fn note(&self, proposal: Proposal, body: Digest, by: Actor) -> Result<Job> {
@@ -272,11 +295,12 @@ impl Live for Fake {
             since: now.before(Duration::from_secs(100)),
             now,
             not_ready: shown.ready.clone().err(),
+            protocols: vec!["three".into(), "jimu".into()],
         }
     }
 
     fn submit(&self, submission: Submission, by: Actor) -> Result<Job> {
-        if !submission.job.contains("circuit") {
+        if !submission.job.contains("circuit") && asking::sql(&submission.job).is_none() {
             return Err(Error::Proposal("the job file names no circuit".into()));
         }
         let job = self.propose(0, &submission.job, &submission.idempotency_key, by.clone())?;
@@ -289,7 +313,9 @@ impl Live for Fake {
     fn explain(&self, job: JobId) -> Result<Explained> {
         let found = self.jobs.get(job)?;
         let shown = self.shown.lock().expect("whole");
+        let text = shown.texts.get(&found.proposal.program.digest);
         Ok(Explained {
+            query: text.and_then(|text| asking::asked(text)),
             program: found.proposal.program,
             summary: shown.summary.clone(),
             outputs: vec![Revealed {
@@ -302,6 +328,31 @@ impl Live for Fake {
             files: shown.files.clone(),
             data: shown.proposed.clone(),
         })
+    }
+
+    fn plan(&self, job: &str) -> std::result::Result<Planned, PlanFault> {
+        let sql = asking::sql(job).unwrap_or_default();
+        self.shown.lock().expect("whole").planned.push(sql.clone());
+        let is_held = || {
+            let shown = self.shown.lock().expect("whole");
+            shown.held.as_ref().is_some_and(|held| sql.contains(held))
+        };
+        while is_held() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        asking::planned(job)
+    }
+
+    fn computes(&self, program: &Program) -> Option<Computes> {
+        let shown = self.shown.lock().expect("whole");
+        shown
+            .texts
+            .get(&program.digest)
+            .map(|text| asking::computes(text))
+    }
+
+    fn weigh(&self, _: JobId) -> Result<Weighed> {
+        Ok(self.shown.lock().expect("whole").weighed.clone())
     }
 
     fn approve(&self, job: JobId, approval: Approval, by: Actor) -> Result<Job> {
@@ -354,12 +405,23 @@ impl Live for Fake {
         self.key.open_result(job, &fetched.sealed)
     }
 
+    fn fetch_parquet(&self, job: JobId, key: &str, by: Actor) -> Result<Zeroizing<Vec<u8>>> {
+        if self.jobs.get(job)?.proposal.program.kind != "query" {
+            return Err(Error::Proposal("it is no query".into()));
+        }
+        self.fetch(job, key, by)?;
+        Ok(Zeroizing::new(b"PAR1\xff".to_vec()))
+    }
+
     fn catalogue(&self) -> Catalogue {
         self.shown.lock().expect("whole").catalogue.clone()
     }
 
     fn compose(&self, wanted: Compose) -> Result<Composed> {
-        catalogue::compose(wanted)
+        match asking::is_of(&self.catalogue()) {
+            true => asking::composed(&wanted),
+            false => catalogue::compose(wanted),
+        }
     }
 
     fn data(&self) -> Result<Vec<Data>> {
@@ -430,95 +492,5 @@ impl Live for Fake {
 
     fn listen(&self) -> Listener {
         self.announcer.listen()
-    }
-}
-
-/// A fake service with its interface.
-pub(crate) struct World {
-    pub(crate) served: Option<Served>,
-    pub(crate) fake: Arc<Fake>,
-    pub(crate) tokens: Tokens,
-    pub(crate) database: Database,
-    _folder: tempfile::TempDir,
-}
-
-impl World {
-    pub(crate) fn new() -> Self {
-        Self::with(Options::default())
-    }
-
-    pub(crate) fn limited(limits: Limits) -> Self {
-        Self::with(Options {
-            limits,
-            ..Options::default()
-        })
-    }
-
-    pub(crate) fn with(options: Options) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let database = Database::open(&folder.path().join("service"), &Address::Embedded).expect("opens");
-        let mut world = World {
-            served: None,
-            fake: Arc::new(Fake::new(&database)),
-            tokens: Tokens::new(database.clone()),
-            database,
-            _folder: folder,
-        };
-        world.serve(options);
-        world
-    }
-
-    fn serve(&mut self, options: Options) {
-        let house = House {
-            live: Arc::clone(&self.fake) as Arc<dyn Live>,
-            jobs: self.fake.jobs.clone(),
-            database: self.database.clone(),
-        };
-        self.served = Some(cenote_web::start(options, house).expect("served"));
-    }
-
-    /// Ends the interface, and starts another one.
-    pub(crate) fn serve_again(&mut self) {
-        self.served = None;
-        self.serve(Options::default());
-    }
-
-    /// Ends the interface in order, and starts one with these options.
-    pub(crate) fn serve_again_with(&mut self, options: Options) {
-        let served = self.served.take().expect("served");
-        served.shut_down(Duration::from_secs(10));
-        self.serve(options);
-    }
-
-    pub(crate) fn served(&self) -> &Served {
-        self.served.as_ref().expect("served")
-    }
-
-    /// The address without a slash at the end.
-    pub(crate) fn url(&self) -> String {
-        self.served().url().trim_end_matches('/').to_owned()
-    }
-
-    /// A bearer token.
-    pub(crate) fn token(&self, scopes: &[Scope]) -> String {
-        let scopes = scopes.iter().copied().collect();
-        let made = |name: &str| {
-            self.tokens
-                .create(name, &scopes, None, Actor::Service, Timestamp::now())
-        };
-        let others = || self.tokens.list().expect("listed").len();
-        let secret = made("ada").or_else(|_| made(&format!("ada {}", others())));
-        secret.expect("made").reveal().to_owned()
-    }
-
-    /// A login token, made with a new bearer token.
-    pub(crate) fn login(&self, scopes: &[Scope]) -> String {
-        let (bearer, now) = (self.token(scopes), Timestamp::now());
-        let ada = self
-            .tokens
-            .authenticate(TokenKind::Bearer, &bearer, now)
-            .expect("let in");
-        let secret = self.tokens.create_login_of(&ada, now);
-        secret.expect("made").reveal().to_owned()
     }
 }

@@ -1,6 +1,7 @@
 //! The page, in a real browser.
 
 mod answers;
+mod asking;
 mod catalogue;
 mod drawing;
 mod jobs;
@@ -228,7 +229,8 @@ fn what_peers_say_is_shown_as_text() {
         of_job(&job),
         ("jobs".into(), "Jobs".into()),
         ("log".into(), "Log".into()),
-        ("propose".into(), "Propose".into()),
+        ("ask".into(), "Ask".into()),
+        ("propose".into(), "A job file".into()),
     ] {
         go(&browser, &world, &place, &title);
         let shown =
@@ -270,7 +272,7 @@ fn charts_show_the_last_hour_and_say_what_they_show() {
     world.fake.tell(&Happened::Stock);
     browser.until("document.querySelectorAll('svg.chart polyline').length >= 3");
     for beginning in [
-        "Stock of three: triples. stock: 20M now, 40M at its highest",
+        "Stock of three: triples. stock: 20 million now, 40 million at its highest",
         "Jobs a minute. done: ",
         "Time from submission to result. half of the jobs within: 5 ms",
     ] {

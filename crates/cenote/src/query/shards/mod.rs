@@ -95,6 +95,16 @@ pub(super) struct Tallies {
     merge: Tally,
 }
 
+impl Tallies {
+    /// What a session of a part takes.
+    pub(super) fn of(&self, part: Part) -> &Tally {
+        match part {
+            Part::Shard => &self.shard,
+            _ => &self.merge,
+        }
+    }
+}
+
 /// A job in shards with all that follows from it and is public.
 pub(super) struct Sharded {
     pub(super) job: Arc<QueryJob>,
@@ -138,10 +148,7 @@ impl Sharded {
 
     /// A session of a part.
     pub(super) fn planned(&self, part: Part) -> Result<Planned> {
-        let tally = match part {
-            Part::Shard => &self.tallies.shard,
-            _ => &self.tallies.merge,
-        };
+        let tally = self.tallies.of(part);
         Planned::part(Arc::clone(&self.job), part, tally.clone())
     }
 

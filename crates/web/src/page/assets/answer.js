@@ -1,6 +1,6 @@
 // What a party learnt: a table that can be sorted, a chart of it, and files.
 
-import { el, field, say } from "./dom.js";
+import { el, field, say, trouble } from "./dom.js";
 import { bars, scatter } from "./chart.js";
 import { count } from "./format.js";
 
@@ -42,8 +42,8 @@ function sorted({ types, rows }, column, down) {
   return [...(down ? there.reverse() : there), ...missing];
 }
 
-/** The table, its chart, and what is saved of it; `name` is that of files. As JSON the whole `result` is saved, as it came. */
-export function shownAnswer(answer, name, result) {
+/** The table, its chart, and what is saved of it; `name` is that of files. As JSON the whole `result` is saved, as it came; `more` are other buttons that save it. */
+export function shownAnswer(answer, name, result, more = []) {
   const grid = el("div");
   const picture = el("div");
   const view = { order: [...answer.rows.keys()], by: null, down: false, first: 0 };
@@ -53,7 +53,7 @@ export function shownAnswer(answer, name, result) {
     el("p", {}, answer.rows.length === 1 ? "One row." : `${count(answer.rows.length)} rows.`),
     grid,
     el("div", { class: "buttons" }, save("Save as CSV", `${name}.csv`, "text/csv", () => csv(answer)),
-      save("Save as JSON", `${name}.json`, "application/json", () => JSON.stringify(result, null, 2))),
+      save("Save as JSON", `${name}.json`, "application/json", () => JSON.stringify(result, null, 2)), more),
     answer.rows.length > 1 && answer.types.some(isNumeric) && charted(answer, view, picture),
     picture,
   ];
@@ -126,12 +126,17 @@ function charted({ columns, types, rows }, view, picture) {
   return el("div", { class: "choices" }, field("Chart", kind), field("Across", across), field("Up", up));
 }
 
-/** A link that makes its file when it is pressed, and holds it no longer than that takes. */
-function save(text, name, type, make) {
-  return el("button", { type: "button", onclick: () => {
-    const url = URL.createObjectURL(new Blob([make()], { type }));
-    el("a", { download: name, href: url }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+/** A button that makes its file when it is pressed, and holds it no longer than that takes. */
+export function save(text, name, type, make) {
+  return el("button", { type: "button", onclick: async () => {
+    try {
+      const url = URL.createObjectURL(new Blob([await make()], { type }));
+      el("a", { download: name, href: url }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+      trouble();
+    } catch (problem) {
+      trouble(problem);
+    }
   } }, text);
 }
 

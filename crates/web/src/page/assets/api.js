@@ -17,8 +17,8 @@ export class Problem extends Error {
   }
 }
 
-async function call(method, path, body, headers = {}) {
-  const options = { method, headers, credentials: "same-origin" };
+async function call(method, path, body, { headers = {}, signal, raw } = {}) {
+  const options = { method, headers, signal, credentials: "same-origin" };
   headers["X-CSRF-Token"] = secret;
   if (body !== undefined) {
     headers["Content-Type"] = "application/json";
@@ -29,6 +29,7 @@ async function call(method, path, body, headers = {}) {
   let text;
   try {
     response = await fetch(path, options);
+    if (response.ok && raw) return await response.blob();
     text = await response.text();
   } catch (problem) {
     const message = problem.name === "TimeoutError" ? `the service has not answered within ${PATIENCE / 1000} s` : "the service cannot be reached";
@@ -42,7 +43,8 @@ async function call(method, path, body, headers = {}) {
 }
 
 export const get = (path) => call("GET", `/api/v1/${path}`);
-export const post = (path, body = {}, headers = {}) => call("POST", `/api/v1/${path}`, body, headers);
+/** `signal` gives the call up; with `raw` the answer is a file and no JSON. */
+export const post = (path, body = {}, options = {}) => call("POST", `/api/v1/${path}`, body, options);
 export const remove = (path) => call("DELETE", `/api/v1/${path}`);
 
 /** Who is logged in. A login token begins a session first. */

@@ -4,8 +4,8 @@ import { el, svg } from "./dom.js";
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [320, 110, 58, 18];
 
-/** A chart of one or two lines over time; points are `{ at, values: [first, second] }`, where a missing value breaks the line. */
-export function chart(title, points, show, names) {
+/** A chart of one or two lines over time, with values as `show` tells them, and `axis` beside it; points are `{ at, values: [first, second] }`, where a missing value breaks the line. */
+export function chart(title, points, show, names, axis = show) {
   const known = points.flatMap((point) => point.values).filter((value) => value !== null && value !== undefined);
   if (points.length < 2 || known.length === 0) return el("p", { class: "soft" }, "Nothing to show yet.");
   const top = Math.max(...known) || 1;
@@ -21,7 +21,7 @@ export function chart(title, points, show, names) {
   const picture = svg("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": text },
     svg("line", { class: "axis", x1: LEFT, x2: WIDTH - 4, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
     svg("line", { class: "axis", x1: LEFT, x2: WIDTH - 4, y1: 6, y2: 6 }),
-    svg("text", { x: LEFT - 4, y: 12, "text-anchor": "end" }, show(top)),
+    svg("text", { x: LEFT - 4, y: 12, "text-anchor": "end" }, axis(top)),
     svg("text", { x: LEFT - 4, y: HEIGHT - BOTTOM, "text-anchor": "end" }, "0"),
     svg("text", { x: LEFT, y: HEIGHT - 4 }, clock(from)),
     svg("text", { x: WIDTH - 4, y: HEIGHT - 4, "text-anchor": "end" }, clock(to)));

@@ -3,19 +3,30 @@
 import { el } from "./dom.js";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const long = new Intl.NumberFormat("en", { notation: "compact", compactDisplay: "long", maximumFractionDigits: 1 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-export const count = (number) => (number < 100000 ? whole.format(number) : short.format(number));
-/** A rate, in no more digits than people use. */
-export const rate = (number) => (number < 10 ? tenths : whole).format(number);
+/** How many there are: a whole number, or in millions. */
+export const count = (number) => (number < 1e6 ? whole : long).format(number);
+/** The same where there is little room. */
+export const brief = (number) => (number < 1e4 ? whole : short).format(number);
+/** A rate, as a whole number. */
+export const rate = (number) => (number > 0 && number < 1 ? "less than 1" : whole.format(number));
+const few = (number) => (number < 10 ? Math.round(number * 10) / 10 : Math.round(number));
 export const bytes = (number) => {
   for (const [unit, size] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) {
-    if (number >= size) return `${(number / size).toFixed(1)} ${unit}`;
+    if (number >= size) return `${few(number / size)} ${unit}`;
   }
   return `${number} bytes`;
 };
-export const seconds = (value) => (value < 1 ? `${Math.round(value * 1000)} ms` : `${value.toFixed(1)} s`);
+/** A time, in the unit that people use for as much. */
+export const seconds = (value) => {
+  if (value < 1) return `${Math.round(value * 1000)} ms`;
+  for (const [unit, size] of [["h", 3600], ["min", 60]]) {
+    if (value >= 2 * size) return `${few(value / size)} ${unit}`;
+  }
+  return `${few(value)} s`;
+};
 
 /** A point in time, as an element with the exact time in it. */
 export function time(millis) {
@@ -55,3 +66,11 @@ export function party(house, number) {
   return number === house.party ? `${name} (you)` : name;
 }
 export const parties = (house, numbers) => numbers.map((number) => party(house, number)).join(", ") || "nobody";
+
+/** What a job computes, in a line: a query or the name of a circuit, with a mark if that is not the library's own. */
+export function computes(job) {
+  if (!job.computes) return el("span", { class: "soft" }, `a ${job.program_kind}`);
+  const { text, of_library: known } = job.computes;
+  if (job.program_kind === "query") return el("code", {}, el("bdi", {}, text));
+  return el("span", {}, "circuit ", el("bdi", {}, text), !known && [" ", el("span", { class: "state warn" }, "from a file")]);
+}

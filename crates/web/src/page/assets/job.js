@@ -1,13 +1,14 @@
 // One job: what it computes, what it would reveal to whom, and what this party does about it.
 
-import { shownAnswer, tableOf } from "./answer.js";
-import { get, post, word } from "./api.js";
+import { get, post } from "./api.js";
 import { card, el, field, say, table, trouble } from "./dom.js";
 import { bytes, count, parties, party, shortName, state, time } from "./format.js";
 import { bar, soFar } from "./overview.js";
+import { asks, weighing } from "./query.js";
+import { fetched } from "./result.js";
 
 export async function job(house, id) {
-  const [{ job: found, explained }, data, running] = await Promise.all([get(`jobs/${id}`), get("data"), get("running")]);
+  const [{ job: found, explained, weighed }, data, running] = await Promise.all([get(`jobs/${id}`), get("data"), get("running")]);
   const run = running.find((one) => one.job === id);
   const undecided = found.state === "proposed" && found.decisions[house.party] === null;
   const open = ["proposed", "approved", "queued", "running"].includes(found.state);
@@ -17,8 +18,10 @@ export async function job(house, id) {
     run && card("Progress", bar("Progress of this job", run.done, run.total), soFar(run)),
     el("div", { class: "stack" },
       card("What it computes",
-        el("p", {}, el("bdi", {}, explained?.summary ?? "The service cannot tell any more what this job was about.")),
+        explained?.query ? asks(house, found, explained.query, weighed)
+          : [el("p", {}, el("bdi", {}, explained?.summary ?? "The service cannot tell any more what this job was about.")), madeBy(found)],
         el("p", { class: "soft" }, `Proposed by ${party(house, found.proposer)}, `, time(found.created_at), ". To be done ", time(found.deadline), ".")),
+      weighing(weighed),
       card("What it reveals", reveals(house, found, explained)),
       card("What it uses", uses(house, found)),
       card("Who has decided", table("Decisions", ["Party", "Decision", "Reason"], found.decisions.map((decision, number) => [
@@ -33,6 +36,12 @@ export async function job(house, id) {
         el("div", { class: "buttons" }, action("Cancel the job", "refuse", () => post(`jobs/${id}/cancel`), "The job is cancelled."))),
       details(found, explained)),
   ];
+}
+
+/** Whether a circuit is the library's own of its name. */
+function madeBy(found) {
+  if (found.program_kind !== "circuit" || !found.computes || found.computes.of_library) return null;
+  return el("p", { class: "note" }, "The circuit is in a file that the proposer sent, and not one of the library, whatever it is called.");
 }
 
 function ending(house, found) {
@@ -153,14 +162,10 @@ function source(input, data, published) {
 
 function result(found) {
   const place = el("div");
-  const kept = `cenote-key-${found.id}`;
   const fetchIt = async (button) => {
     button.disabled = true;
     try {
-      const key = sessionStorage.getItem(kept) ?? word();
-      sessionStorage.setItem(kept, key);
-      const outputs = await post(`jobs/${found.id}/fetch`, { key });
-      place.replaceChildren(...shownResult(outputs, `result-${shortName(found.id)}`).filter(Boolean));
+      place.replaceChildren(...await fetched(found.id));
       place.dataset.keep = "";
       button.remove();
       trouble();
@@ -174,18 +179,6 @@ function result(found) {
     el("p", { class: "note" }, "A result is given out once. Fetch it when you are ready to keep it: after that it can be shown again in this tab for a few minutes, and then it is deleted."),
     el("div", { class: "buttons" }, el("button", { type: "button", class: "main", onclick: (event) => fetchIt(event.currentTarget) }, "Fetch the result")),
     place);
-}
-
-function shownResult(outputs, name) {
-  try {
-    const answer = tableOf(outputs);
-    if (answer) return shownAnswer(answer, name, outputs);
-  } catch {
-    // It was given out once: whatever it is, it is shown.
-  }
-  const text = JSON.stringify(outputs, null, 2);
-  const link = el("a", { class: "button", download: `${name}.json`, href: URL.createObjectURL(new Blob([text], { type: "application/json" })) }, "Save as a file");
-  return [el("pre", { tabindex: "0", "aria-label": "The result" }, text), el("div", { class: "buttons" }, link)];
 }
 
 function details(found, explained) {

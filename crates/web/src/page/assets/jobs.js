@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { card, el, field, table } from "./dom.js";
-import { party, shortName, state, stateNames, stateText, time } from "./format.js";
+import { computes, party, shortName, state, stateNames, stateText, time } from "./format.js";
 
 const PAGE = 25;
 
@@ -24,9 +24,9 @@ export async function jobs(house, query) {
     card("The newest first",
       field("Show", filter),
       page.jobs.length
-        ? table("Jobs, the newest first", ["Job", "State", "Proposed by", "Protocol", "Arrived"], page.jobs.map((job) => [
+        ? table("Jobs, the newest first", ["Job", "What it computes", "State", "Proposed by", "Arrived"], page.jobs.map((job) => [
           el("a", { href: `#/jobs/${job.id}` }, `${job.number}: ${shortName(job.id)}`),
-          state(job.state), party(house, job.proposer), job.protocol, time(job.created_at)]))
+          computes(job), state(job.state), party(house, job.proposer), time(job.created_at)]))
         : el("p", {}, "There are none."),
       el("nav", { class: "buttons", "aria-label": "Pages" },
         before && el("a", { class: "button", href: to({}) }, "Newest"),

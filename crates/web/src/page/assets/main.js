@@ -1,6 +1,7 @@
 // Logging in, finding the section that the address names, and keeping it fresh.
 
 import { enter, events, get, leave as end } from "./api.js";
+import { ask } from "./ask.js";
 import { audit } from "./audit.js";
 import { catalogue } from "./catalogue.js";
 import { el, patch, renumber, say, trouble } from "./dom.js";
@@ -18,19 +19,21 @@ let house;
 let drawn = 0;
 let drawing;
 
-// Name, title, scope, and what asks the service for the section's data and gives a function that builds it.
+// Name, title, scopes, and what asks the service for the section's data and gives a function that builds it.
 const sections = [
-  ["", "Overview", "read", overview], ["jobs", "Jobs", "read", jobs], ["propose", "Propose", "propose", propose],
-  ["catalogue", "Catalogue", "read", catalogue], ["kept", "Kept values", "read", kept],
-  ["log", "Log", "read", audit], ["tokens", "Tokens", "admin", tokens],
+  ["", "Overview", ["read"], overview], ["ask", "Ask", ["read", "propose"], ask], ["jobs", "Jobs", ["read"], jobs],
+  ["catalogue", "Catalogue", ["read"], catalogue], ["kept", "Kept values", ["read"], kept],
+  ["log", "Log", ["read"], audit], ["tokens", "Tokens", ["admin"], tokens], ["propose", "A job file", ["propose"], propose],
 ];
+const mayCome = ([, , scopes]) => scopes.every((scope) => house.may(scope));
+// A section that another one leads to, for those who may come there.
+const isListed = ([name]) => name !== "propose" || !house.may("read");
 
 /** The section that the address names, and what follows its name. */
 function place() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [name, rest] = path.split("/");
-  const section = sections.find(([known, , scope]) => known === name && house.may(scope))
-    ?? sections.find(([, , scope]) => house.may(scope));
+  const section = sections.find((one) => one[0] === name && mayCome(one)) ?? sections.find(mayCome);
   return { section, rest: name === "jobs" && /^[0-9a-f]{32}$/.test(rest ?? "") ? rest : null, query: new URLSearchParams(query) };
 }
 
@@ -49,6 +52,8 @@ async function draw(moved, loaded = false) {
 }
 
 async function show(moved, loaded) {
+  // What keeps itself fresh is left alone.
+  if (!moved && !coming && main.querySelector("[data-keep]")) return;
   drawn += 1;
   const mine = drawn;
   coming ||= moved;
@@ -126,6 +131,7 @@ async function soon() {
 
 function listen() {
   events((happened) => {
+    dispatchEvent(new CustomEvent("cenote-event", { detail: happened }));
     if (happened.event === "job") {
       const { rest } = place();
       if (rest === null || rest === happened.job) say(`Job ${shortName(happened.job)}: ${stateText(happened.state)}.`);
@@ -158,7 +164,7 @@ async function begin() {
   house = { ...(may("read") ? await get("about") : { party: -1, parties: [] }), may };
   document.getElementById("who").textContent = `${house.parties[house.party] ?? ""} · ${session.name}`;
   const nav = document.getElementById("nav");
-  nav.replaceChildren(el("ul", {}, sections.filter(([, , scope]) => may(scope)).map(([name, title]) =>
+  nav.replaceChildren(el("ul", {}, sections.filter((one) => mayCome(one) && isListed(one)).map(([name, title]) =>
     el("li", {}, el("a", { href: `#/${name}`, "data-name": name }, title)))));
   nav.hidden = false;
   const leave = document.getElementById("leave");

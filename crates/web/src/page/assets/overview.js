@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { chart } from "./chart.js";
 import { card, el } from "./dom.js";
-import { bytes, count, link, party, rate, seconds, shortName, time } from "./format.js";
+import { brief, bytes, computes, count, link, party, rate, seconds, shortName, time } from "./format.js";
 
 let day = false;
 
@@ -36,7 +36,7 @@ function decisions(house, jobs, more) {
   return el("ul", { class: "plain" },
     jobs.slice(0, 8).map((job) => el("li", {},
       el("div", { class: "row" }, el("a", { href: `#/jobs/${job.id}` }, `Job ${shortName(job.id)}`), time(job.created_at)),
-      el("p", { class: "soft" }, `Proposed by ${party(house, job.proposer)}`))),
+      el("p", {}, computes(job)), el("p", { class: "soft" }, `Proposed by ${party(house, job.proposer)}`))),
     (jobs.length > 8 || more) && el("li", {}, el("a", { href: "#/jobs?state=proposed" }, "All that wait")));
 }
 
@@ -66,7 +66,7 @@ export function bar(label, value, most) {
 function peer(found) {
   const facts = [
     found.version && `version ${found.version}`,
-    found.round_trip !== null && `answers in ${found.round_trip.toFixed(1)} ms`,
+    found.round_trip !== null && `answers in ${seconds(found.round_trip / 1000)}`,
     found.clock_ahead !== null && Math.abs(found.clock_ahead) >= 1000
       && `its clock is ${seconds(Math.abs(found.clock_ahead) / 1000)} ${found.clock_ahead > 0 ? "ahead" : "behind"}`,
     `${bytes(found.sent)} sent`, `${bytes(found.received)} received`,
@@ -87,7 +87,7 @@ function stocks(stock, history) {
       el("div", { class: "row" }, el("strong", {}, name), el("span", { class: "soft" }, kind.making ? "being filled" : "at rest")),
       bar(`Stock of ${name}`, kind.amount, kind.target),
       el("p", { class: "soft" }, `${count(kind.amount)} of ${count(kind.target)}`),
-      chart(`Stock of ${name}`, points, count, ["stock"]));
+      chart(`Stock of ${name}`, points, count, ["stock"], brief));
   }));
 }
 

@@ -56,7 +56,7 @@ function proposal(house) {
       const button = form.querySelector("button");
       button.disabled = true;
       try {
-        const made = await post("jobs", { job: text.value, within: Math.round(Number(within.value) * 3600) }, { "Idempotency-Key": key });
+        const made = await post("jobs", { job: text.value, within: Math.round(Number(within.value) * 3600) }, { headers: { "Idempotency-Key": key } });
         trouble();
         say("The job is proposed. The other parties are being told.");
         location.hash = `#/jobs/${made.id}`;
@@ -70,7 +70,7 @@ function proposal(house) {
     el("div", { class: "buttons" }, el("button", { type: "submit", class: "main" }, "Propose to the other parties")));
   choose();
   return [
-    el("h1", { tabindex: "-1" }, "Propose a job"),
-    card("A new job", el("p", {}, "The other parties see what you propose, and decide. You choose your own data on the next page."), form),
+    el("h1", { tabindex: "-1" }, "A job file"),
+    card("A new job", el("p", {}, "A circuit, or a job file that is written by hand. The other parties see what you propose, and decide. You choose your own data on the next page."), form),
   ];
 }

@@ -39,8 +39,7 @@ fn an_approver_is_told_of_little_security_and_of_what_is_not_shown() {
 fn a_job_is_proposed_approved_and_its_result_fetched() {
     let world = World::new();
     let Some(browser) = enter(&world) else { return };
-    browser.press("Propose");
-    browser.until_shown("Propose a job");
+    go(&browser, &world, "propose", "A job file");
     browser.until_shown("Each of two parties gives a number");
     browser.picture("propose");
     browser.press("Propose to the other parties");

@@ -48,7 +48,8 @@ fn sections(world: &World) -> Vec<(String, String)> {
         of_job(&waiting),
         of_job(&done),
         of_job(&keeping),
-        ("propose".into(), "Propose".into()),
+        ("ask".into(), "Ask".into()),
+        ("propose".into(), "A job file".into()),
         ("kept".into(), "Kept values".into()),
         ("log".into(), "Log".into()),
         ("tokens".into(), "Tokens".into()),
@@ -72,7 +73,7 @@ const low = [];
 let seen = 0;
 while (walker.nextNode()) {
   const one = walker.currentNode.parentElement;
-  if (!walker.currentNode.textContent.trim() || one.getClientRects().length === 0 || one.closest('.unseen, .skip, script, noscript, :disabled')) continue;
+  if (!walker.currentNode.textContent.trim() || one.getClientRects().length === 0 || one.closest('.unseen, .skip, .behind, script, noscript, :disabled')) continue;
   const style = getComputedStyle(one);
   const colour = one.closest('svg') ? style.fill : style.color;
   const [a, b] = [light(parse(colour)), light(ground(one))];

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cenote::{Error, Result};
-use cenote_api::view::{Fetch, JobView, Submit};
+use cenote_api::view::{Fetch, JobView, ResultFormat, Submit};
 use serde::Serialize;
 
 use super::fleet::{Fleet, Member, fault, random};
@@ -75,7 +75,10 @@ pub(super) fn submit(service: &Service, task: &Task, key: &str) -> Result<JobVie
 
 /// Fetches a result and compares it.
 pub(super) fn fetch(service: &Service, id: &str, task: &Task) -> Result<()> {
-    let body = Fetch { key: "bench".into() };
+    let body = Fetch {
+        key: "bench".into(),
+        format: ResultFormat::Json,
+    };
     let text = service.post_text(&format!("/api/v1/jobs/{id}/fetch"), &body, None)?;
     let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     let outputs = value["outputs"].as_array().cloned().unwrap_or_default();
