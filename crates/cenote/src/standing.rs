@@ -37,8 +37,9 @@ impl<'a> Standing<'a> {
         mut connections: Connections,
     ) -> Result<Self> {
         let demand = party.program.demand();
+        let batch = of_calls(party.program, most_together(party.program) as u64)?;
         let limit = party.phase_timeout;
-        let phases = connections.phases(limit.unwrap_or_else(|| prepared.phase_limit(&demand)));
+        let phases = connections.phases(limit.unwrap_or_else(|| prepared.phase_limit(&batch.demand())));
         phases.begin("the handshake");
         let terms = party.terms(&prepared, stock.is_some());
         let session = handshake(party.me, &mut connections, &terms, party.also_agree)?;

@@ -363,6 +363,14 @@ impl Clock {
         match job.state.name() {
             StateName::Approved => self.transitions.queue_approved(job),
             StateName::Queued if !self.scheduler.queue().has(id) => self.transitions.enqueue(job),
+            StateName::Running
+                if self.scheduler.queue().running(id).is_none() && job.proposal.standing.is_some() =>
+            {
+                let reason = "how its session ended could not be recorded".into();
+                if let Some(job) = self.transitions.interrupt(id, reason) {
+                    self.transitions.enqueue(&job);
+                }
+            }
             StateName::Running if self.scheduler.queue().running(id).is_none() => {
                 self.transitions
                     .fail(id, FailKind::Internal, "its outcome could not be recorded".into());

@@ -9,7 +9,6 @@ use cenote::shards::Lanes;
 use cenote::standing::{Calls, most_together, of_calls};
 use cenote::{Bundle, Job, PartyId, Prepared, Program, Protocol};
 use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Security};
-use cenote_service::live::Revealed;
 use cenote_service::policy::Size;
 use cenote_session::Topology;
 
@@ -380,103 +379,6 @@ impl Compiled {
         }
         Ok(())
     }
-
-    /// What each output is, and who learns it: nobody of one that is kept.
-    pub(crate) fn outputs(&self) -> Vec<Revealed> {
-        match &self.work {
-            Work::Circuit { job, program, .. } => {
-                let lanes = program.lanes() as u64;
-                let values = program.circuit().outputs().iter().zip(program.receivers());
-                let opened = values.take(job.keeping().opened()).map(|(value, to)| Revealed {
-                    name: value.name.clone(),
-                    bits: value.width.into(),
-                    values: lanes,
-                    to: to.iter().map(|party| party.0).collect(),
-                });
-                let kept = job.keeping().keeps().iter().map(|keep| Revealed {
-                    name: keep.output.clone(),
-                    bits: keep.width.into(),
-                    values: lanes,
-                    to: Vec::new(),
-                });
-                opened.chain(kept).collect()
-            }
-            Work::Query(query) => {
-                let most = query.job().query().answer_rows();
-                let columns = query.job().query().fields().iter();
-                columns
-                    .map(|field| Revealed {
-                        name: field.name.clone(),
-                        bits: field.kind.width().into(),
-                        values: most as u64,
-                        to: self.receivers.clone(),
-                    })
-                    .collect()
-            }
-        }
-    }
-
-    /// In a few sentences: what is computed, and who learns what.
-    pub(crate) fn summary(&self) -> String {
-        let (ands, protocol) = (self.size.ands, self.protocol().describe());
-        match &self.work {
-            Work::Circuit {
-                job,
-                program,
-                lanes: cut,
-                ..
-            } => {
-                let lanes = match program.lanes() {
-                    1 if job.calls().is_some() => "at each call".to_owned(),
-                    lanes if job.calls().is_some() => format!("{lanes} times side by side at each call"),
-                    1 => "once".to_owned(),
-                    lanes => format!("{lanes} times side by side"),
-                };
-                let mut text = format!(
-                    "The circuit {} is computed {lanes} ({ands} AND gates in all), with protocol {protocol}.",
-                    program.name()
-                );
-                for taken in &self.takes {
-                    text += &format!(" Its input {:?} is the kept value {:?}.", taken.input, taken.name);
-                }
-                for keep in &self.keeps {
-                    text += &format!(
-                        " Its output {:?} is kept as {:?} for {} days, and nobody learns it.",
-                        keep.output, keep.name, keep.days
-                    );
-                }
-                if let Some(calls) = job.calls() {
-                    text += &format!(
-                        " It stands: once all have approved, it is called up to {} times until its deadline, and nobody is asked again. Each call is made by {}, with inputs of \
-                         its own; the inputs of the others stay the same. Any party can end it at any time.",
-                        calls.most,
-                        in_words(&calls.callers)
-                    );
-                }
-                if let Some(cut) = cut {
-                    text += &format!(" {}", cut.told());
-                }
-                text
-            }
-            Work::Query(query) => {
-                let mut text = format!(
-                    "The query {} is answered ({ands} AND gates), with protocol {protocol}. {}",
-                    query.job().text().trim(),
-                    query.job().query().learnt().join(" ")
-                );
-                if let Some(how) = query.in_shards() {
-                    text += &format!(" {how}");
-                }
-                text
-            }
-        }
-    }
-}
-
-/// Parties in words.
-pub(crate) fn in_words(parties: &[u8]) -> String {
-    let names: Vec<String> = parties.iter().map(|party| format!("party {party}")).collect();
-    names.join(" and ")
 }
 
 fn check_workers(protocol: &Protocol) -> Result<(), cenote::Error> {
@@ -533,6 +435,10 @@ fn kind(width: u32, lanes: usize) -> String {
         _ => format!("[u{width}; {lanes}]"),
     }
 }
+
+mod told;
+
+pub(crate) use told::in_words;
 
 #[cfg(test)]
 pub(crate) mod tests;

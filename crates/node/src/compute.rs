@@ -243,7 +243,7 @@ impl Sessions {
         let desk = self
             .standing
             .desk_of(job)
-            .map_err(|error| Fault::new(FailKind::Internal, error.to_string()))?;
+            .map_err(|error| goes_on(Fault::new(FailKind::Timeout, error.to_string())))?;
         let words = Words::of(self.settings.me, words);
         serving.serve(&desk, (connections, words)).map_err(goes_on)?;
         Ok(JobResult::default())

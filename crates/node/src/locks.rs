@@ -6,7 +6,7 @@
 //! 2. of `PolicyInForce`: the policy
 //! 3. of `Stock`: the turn of counting, then its state; of `Programs`: a turn of reading, then that of writing or those that are ready
 //! 4. of `Scheduler`: the queue
-//! 5. of `OpenJobs`: all of them; of `Peers`: what is known of one peer; of `RunningJob`: its end, and when its progress is told
+//! 5. of `OpenJobs`: all of them; of `StandingJobs`: their desks; of `Desk`: its calls; of `Peers`: what is known of one peer; of `RunningJob`: its end, and when its progress is told
 //!    again; of `Monitor`: counts, alarms and paces; of `Titles`: those that are known; of `AgainstPeers`: warnings, and what could not be recorded; of `Witness`: its state; of `Room`: when it tried last, and whether there is too little room; of `Catalogues`: its state; of `Scheduler`: its flag and its count. While one of these is held, no other is taken.
 
 use std::sync::PoisonError;

@@ -40,7 +40,10 @@ const LATE: Duration = Duration::from_secs(1);
 /// Runs in a row of a job in shards that were cut off before a part was handed out, at most: each reads this party's data, and uses up no attempt.
 pub(crate) const MOST_IDLE: u32 = 10;
 
-/// How often it is tried whether a job that stands may begin, while a person has to settle what is on record against a peer.
+/// The pause of a job that stands doubles so often, at most.
+const PAUSES: u32 = 6;
+
+/// How often it is tried whether a job that stands may begin, while a person has to settle what is on record against a peer, or nothing can be recorded.
 const HELD: Duration = Duration::from_secs(10);
 
 /// The threads that jobs run on.
@@ -205,6 +208,9 @@ impl Runs {
             }
             Err(error) => {
                 tracing::error!(job = %id, %error, "a beginning cannot be recorded");
+                if running.stands {
+                    return self.jobs.get(id).ok().map(|job| (job, HELD));
+                }
                 let reason = "its beginning could not be recorded".into();
                 self.transitions.fail(id, FailKind::Internal, reason);
                 return None;
@@ -240,12 +246,11 @@ impl Runs {
             result.and_then(|(compiled, result)| self.results.record(&job, &compiled, result, running));
         let fault = ended.err()?;
         self.run_failed(running, fault, computes)
-            .map(|job| (job, Duration::ZERO))
     }
 
     /// A run that had begun, and `computes` if the parties had met, gave nothing: its job ends by a peer's word where there is one, or for this party's own reason,
     /// or goes on later. Gives it if it does.
-    fn run_failed(&self, running: &RunningJob, fault: Fault, computes: bool) -> Option<Job> {
+    fn run_failed(&self, running: &RunningJob, fault: Fault, computes: bool) -> Option<(Job, Duration)> {
         let id = running.job;
         // A failed check is held against the peer whenever it came.
         if fault.kind != FailKind::Cheating {
@@ -274,14 +279,16 @@ impl Runs {
             _ => fault,
         };
         if may_pass(fault.kind) && goes_on {
-            // What a peer may try in sessions of a job that stands is on record against it, however many there are.
-            let counts = computes && !running.stands;
-            let idle = match counts && fault.kind != FailKind::Restarted {
+            let idle = match computes && fault.kind != FailKind::Restarted {
                 true => self.open.cut_off(id, running.handed_out()),
                 false => 0,
             };
-            if idle < MOST_IDLE {
-                return self.transitions.interrupt(id, fault.reason);
+            // A job that stands goes on however often it was cut off, after longer pauses if nothing came of its sessions. What a peer may try in them is
+            // on record against it.
+            if running.stands || idle < MOST_IDLE {
+                let pause = self.settings.pause * (1 << idle.saturating_sub(1).min(PAUSES));
+                let job = self.transitions.interrupt(id, fault.reason);
+                return job.map(|job| (job, if running.stands { pause } else { Duration::ZERO }));
             }
             fault.reason +=
                 &format!("; it was cut off {idle} times in a row before a part of it was handed out");

@@ -301,8 +301,16 @@ impl RunningJob {
         changed
     }
 
-    /// Attempts that were handed out so far, if it is cut.
+    /// It stands, and so many calls have begun.
+    pub(crate) fn serves(&self, calls: u64) {
+        self.done.store(calls, Ordering::Relaxed);
+    }
+
+    /// Attempts that were handed out so far, if it is cut; of one that stands, calls that have begun.
     pub(crate) fn handed_out(&self) -> u32 {
+        if self.stands {
+            return u32::try_from(self.done.load(Ordering::Relaxed)).unwrap_or(u32::MAX);
+        }
         lock(&self.shards).as_ref().map_or(0, |shards| shards.handed_out)
     }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod checks;
 mod desk;
+mod record;
 mod session;
 mod words;
 
@@ -61,15 +62,12 @@ impl StandingJobs {
             return Err(Error::Call(format!("a call's name has 1 to {NAME} bytes")));
         }
         let desk = self.desk(id)?;
+        let name = CallId::of(id, &call.name);
         if !desk.is_caller() {
-            return Err(Error::Call(format!(
-                "calls of job {id} are made by {}, not by this party",
-                in_words(&desk.standing.callers)
-            )));
+            return self.look_up(&desk, name, &call, reply);
         }
         let body = self.body(&call);
         let inputs = inputs(self.me, &desk.compiled, &call.inputs).map_err(Error::Call)?;
-        let name = CallId::of(id, &call.name);
         let made = (body, submitter.clone());
         match desk.enter(name, inputs, made, reply)? {
             desk::Entered::Known => {}
@@ -82,6 +80,25 @@ impl StandingJobs {
                 Err(error) => desk.end(name, || Err(error.clone())),
             },
         }
+        Ok(())
+    }
+
+    /// A party that learns outputs and makes no calls asks what it has learnt of one.
+    fn look_up(&self, desk: &Desk, name: CallId, call: &Call, reply: Reply) -> Result<()> {
+        let id = desk.job;
+        if !desk.compiled.receivers.contains(&self.me) || !call.inputs.is_empty() {
+            return Err(Error::Call(format!(
+                "calls of job {id} are made by {}, not by this party",
+                in_words(&desk.standing.callers)
+            )));
+        }
+        let known = self.jobs.call(id, name)?;
+        let Some(Ended::Done(Some(sealed))) = known.and_then(|known| known.ended) else {
+            return Err(Error::Call(format!(
+                "this party has learnt nothing of a call of this name of job {id}, or not yet"
+            )));
+        };
+        reply(self.key.open_call(id, name, &sealed));
         Ok(())
     }
 
@@ -98,7 +115,7 @@ impl StandingJobs {
         }
         match &known.ended {
             Some(Ended::Done(Some(sealed))) => self.key.open_call(job, call, sealed),
-            Some(Ended::Done(None)) => session::nothing(job, call),
+            Some(Ended::Done(None)) => record::nothing(job, call),
             Some(Ended::Failed(reason)) => Err(Error::CallFailed(reason.clone())),
             None => Err(Error::CallFailed(
                 "it has begun, and has not ended yet; ask again".into(),

@@ -10,15 +10,18 @@ use cenote_service::live::Reply;
 use cenote_service::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::words::{MOST, Word};
+use super::words::{MOST, Offers};
 use crate::compiled::Compiled;
 use crate::locks::lock;
+
+/// Who waits for one call, at most: beyond that the first hears no more of it.
+const REPLIES: usize = 16;
 
 /// Bytes of inputs of calls that wait, about.
 const WAITING: usize = 64 << 20;
 
-/// How long the leader waits until all callers have made a call that one of them has made.
-pub(super) const TOGETHER: Duration = Duration::from_secs(60);
+/// How long a call waits for the other callers to make it, too.
+const TOGETHER: Duration = Duration::from_secs(60);
 
 /// A call that waits here or is being computed.
 pub(super) struct Waiting {
@@ -28,7 +31,10 @@ pub(super) struct Waiting {
     /// Whether it was looked up that nobody has made it before.
     is_new: bool,
     has_begun: bool,
-    replies: Vec<Reply>,
+    since: Instant,
+    /// Whether it is taken back unless all callers have made it.
+    is_taken_back: bool,
+    replies: VecDeque<Reply>,
 }
 
 /// What there is of a job's calls.
@@ -37,12 +43,14 @@ struct Calls {
     waiting: HashMap<CallId, Waiting>,
     /// Of those that wait here, the ones that the present session has not heard of.
     unoffered: VecDeque<CallId>,
-    /// At the leader: who has offered which calls that are not complete, one bit for each party, and since when.
-    offered: HashMap<CallId, (u8, Instant)>,
+    /// At the leader: who has offered which calls that are not complete, one bit for each party.
+    offered: HashMap<CallId, u8>,
     /// At the leader: calls that all callers have made.
     ready: VecDeque<CallId>,
     /// At the leader: how many calls of each party are in these two.
     outstanding: [usize; 8],
+    /// At the leader: calls that a party has taken back, which it is to be told.
+    dropped: [Vec<CallId>; 8],
     /// Why the present session ends, if something else than its own thread has noticed that.
     broken: Option<cenote::Error>,
     /// Whether a session is up.
@@ -69,6 +77,16 @@ pub(super) enum Entered {
     New,
     /// It was made a moment ago, and its maker will hear of it with the first one.
     Known,
+}
+
+/// What becomes of calls that the leader begins.
+pub(super) enum Begun {
+    /// These are their inputs.
+    Now(Vec<Vec<Option<BitMatrix>>>),
+    /// The job has ended here.
+    Over,
+    /// This party does not make one of them, or it has begun already.
+    Lie,
 }
 
 impl Desk {
@@ -110,7 +128,14 @@ impl Desk {
             if (known.body, &known.submitter) != (body, &submitter) {
                 return Err(Error::OtherCall { job: self.job });
             }
-            known.replies.push(reply);
+            if known.replies.len() >= REPLIES
+                && let Some(first) = known.replies.pop_front()
+            {
+                first(Err(Error::Crowded(format!(
+                    "{REPLIES} others wait for this call"
+                ))));
+            }
+            known.replies.push_back(reply);
             return Ok(Entered::Known);
         }
         if calls.waiting.len() >= self.most {
@@ -125,7 +150,9 @@ impl Desk {
             submitter,
             is_new: false,
             has_begun: false,
-            replies: vec![reply],
+            since: Instant::now(),
+            is_taken_back: false,
+            replies: VecDeque::from([reply]),
         };
         calls.waiting.insert(id, waiting);
         Ok(Entered::New)
@@ -150,11 +177,14 @@ impl Desk {
         }
     }
 
-    /// The leader drops a call that not all callers have made. False if it has begun here.
+    /// The leader says that a call is taken back. False if this party has not asked for that, or it has begun.
     pub(super) fn drop(&self, id: CallId) -> bool {
-        if self.calls().waiting.get(&id).is_some_and(|call| call.has_begun) {
+        let calls = self.calls();
+        let known = calls.waiting.get(&id);
+        if !known.is_some_and(|call| call.is_taken_back && !call.has_begun) {
             return false;
         }
+        drop(calls);
         self.end(id, || {
             Err(Error::CallFailed(
                 "not all its callers have made it in time".into(),
@@ -168,6 +198,7 @@ impl Desk {
         let ended: Vec<Waiting> = {
             let mut calls = self.calls();
             calls.over.get_or_insert_with(|| why.to_owned());
+            calls.unoffered.clear();
             let ids: Vec<CallId> = calls
                 .waiting
                 .iter()
@@ -182,17 +213,21 @@ impl Desk {
         self.wake.notify_all();
     }
 
-    /// A session begins: what waits is offered in it.
+    /// A session begins: what waits is offered in it, in its order.
     pub(super) fn begin_session(&self) {
         let mut calls = self.calls();
-        let unoffered = calls
-            .waiting
-            .iter()
-            .filter(|(_, call)| call.is_new && !call.has_begun);
-        calls.unoffered = unoffered.map(|(id, _)| *id).collect();
+        let mut unoffered: Vec<(Instant, CallId)> = Vec::new();
+        for (id, call) in &mut calls.waiting {
+            if call.is_new && !call.has_begun {
+                call.is_taken_back = false;
+                unoffered.push((call.since, *id));
+            }
+        }
+        unoffered.sort_unstable();
+        calls.unoffered = unoffered.into_iter().map(|(_, id)| id).collect();
         calls.offered.clear();
         calls.ready.clear();
-        calls.outstanding = [0; 8];
+        (calls.outstanding, calls.dropped) = Default::default();
         (calls.broken, calls.is_up) = (None, true);
     }
 
@@ -216,30 +251,58 @@ impl Desk {
         self.calls().broken.take()
     }
 
-    /// Calls to offer the leader, at most [`MOST`]; none after `limit`. Nothing once the session is over.
-    pub(super) fn to_offer(&self, limit: Duration) -> Option<Vec<CallId>> {
+    /// What to tell the leader; nothing to tell after `limit`. `None` once the session is over.
+    pub(super) fn to_offer(&self, limit: Duration) -> Option<Offers> {
         let idle = |calls: &mut Calls| calls.is_up && calls.unoffered.is_empty();
         let (mut calls, _) = self
             .wake
             .wait_timeout_while(self.calls(), limit, idle)
             .unwrap_or_else(PoisonError::into_inner);
+        if !calls.is_up {
+            return None;
+        }
         let count = calls.unoffered.len().min(MOST);
-        calls.is_up.then(|| calls.unoffered.drain(..count).collect())
+        Some(Offers {
+            make: calls.unoffered.drain(..count).collect(),
+            take_back: self.late(&mut calls),
+        })
     }
 
-    /// At the leader: a follower offers calls. False if it may not.
-    pub(super) fn hear_offers(&self, from: u8, offers: &[CallId]) -> bool {
+    /// Calls that were made here and that the others have not made in time, each once.
+    fn late(&self, calls: &mut Calls) -> Vec<CallId> {
+        if self.standing.callers.len() < 2 {
+            return Vec::new();
+        }
+        let late = calls.waiting.iter_mut().filter(|(_, call)| {
+            call.is_new && !call.has_begun && !call.is_taken_back && call.since.elapsed() >= TOGETHER
+        });
+        let late = late.take(MOST).map(|(id, call)| {
+            call.is_taken_back = true;
+            *id
+        });
+        late.collect()
+    }
+
+    /// At the leader: a follower offers calls, and takes others back. False if it may not.
+    pub(super) fn hear_offers(&self, from: u8, offers: &Offers) -> bool {
         let mut calls = self.calls();
         let is_caller = self.standing.callers.contains(&from);
         let outstanding = calls.outstanding[usize::from(from & 7)];
-        let fits = offers.is_empty() || (is_caller && outstanding + offers.len() <= MOST);
-        let fine = fits && offers.iter().all(|id| calls.offer(*id, from, &self.standing));
+        let fits = offers.make.is_empty() || (is_caller && outstanding + offers.make.len() <= MOST);
+        let fine = fits
+            && offers
+                .make
+                .iter()
+                .all(|id| calls.offer(*id, from, &self.standing));
+        for id in &offers.take_back {
+            calls.take_back(*id, from);
+        }
         self.wake.notify_all();
         fine
     }
 
-    /// At the leader: what comes next, of at most so many calls; nothing to do after `limit`.
-    pub(super) fn next(&self, most: usize, limit: Duration) -> Word {
+    /// At the leader: the calls that begin next, at most so many; none after `limit`.
+    pub(super) fn next(&self, most: usize, limit: Duration) -> Vec<CallId> {
         let idle = |calls: &mut Calls| {
             calls.ready.is_empty()
                 && calls.unoffered.is_empty()
@@ -254,32 +317,35 @@ impl Desk {
         for id in own {
             calls.offer(id, self.me, &self.standing);
         }
+        for id in self.late(&mut calls) {
+            calls.take_back(id, self.me);
+        }
         let count = calls.ready.len().min(most);
-        let begin: Vec<CallId> = calls.ready.drain(..count).collect();
         for caller in &self.standing.callers {
             calls.outstanding[usize::from(caller & 7)] -= count;
         }
-        let late = calls
-            .offered
-            .iter()
-            .filter(|(_, (_, since))| since.elapsed() >= TOGETHER);
-        let drop: Vec<CallId> = late.map(|(id, _)| *id).take(MOST).collect();
-        for id in &drop {
-            let (made, _) = calls.offered.remove(id).unwrap_or((0, Instant::now()));
-            for (party, outstanding) in calls.outstanding.iter_mut().enumerate() {
-                *outstanding -= usize::from(made >> party & 1);
-            }
-        }
-        Word {
-            is_last: false,
-            begin,
-            drop,
-        }
+        calls.ready.drain(..count).collect()
     }
 
-    /// Takes the inputs of the calls that begin, in this order. Nothing if this party does not make one of them, or it has begun already.
-    pub(super) fn begin(&self, ids: &[CallId]) -> Option<Vec<Vec<Option<BitMatrix>>>> {
+    /// At the leader: calls that a party has taken back, to tell it.
+    pub(super) fn dropped(&self, party: u8) -> Vec<CallId> {
         let mut calls = self.calls();
+        let dropped = &mut calls.dropped[usize::from(party & 7)];
+        let count = dropped.len().min(MOST);
+        dropped.drain(..count).collect()
+    }
+
+    /// Why there are no more calls, once there are none.
+    pub(super) fn is_over(&self) -> Option<String> {
+        self.calls().over.clone()
+    }
+
+    /// Takes the inputs of the calls that begin, in this order.
+    pub(super) fn begin(&self, ids: &[CallId]) -> Begun {
+        let mut calls = self.calls();
+        if calls.over.is_some() {
+            return Begun::Over;
+        }
         let take = |id: &CallId| {
             let waiting = calls.waiting.get_mut(id)?;
             if waiting.has_begun || !waiting.is_new {
@@ -288,7 +354,8 @@ impl Desk {
             waiting.has_begun = true;
             Some(std::mem::take(&mut waiting.inputs))
         };
-        ids.iter().map(take).collect()
+        let inputs: Option<Vec<_>> = ids.iter().map(take).collect();
+        inputs.map_or(Begun::Lie, Begun::Now)
     }
 
     /// Who makes a call, and by what a repetition is known.
@@ -302,7 +369,7 @@ impl Desk {
 impl Calls {
     /// A party makes a call. False if it has made it before.
     fn offer(&mut self, id: CallId, by: u8, standing: &Standing) -> bool {
-        let (made, _) = self.offered.entry(id).or_insert((0, Instant::now()));
+        let made = self.offered.entry(id).or_default();
         let bit = 1 << (by & 7);
         if *made & bit != 0 {
             return false;
@@ -314,6 +381,20 @@ impl Calls {
             self.ready.push_back(id);
         }
         true
+    }
+
+    /// A party takes a call back. If all have made it by now, it is computed all the same.
+    fn take_back(&mut self, id: CallId, by: u8) {
+        let bit = 1 << (by & 7);
+        let Some(made) = self.offered.get_mut(&id).filter(|made| **made & bit != 0) else {
+            return;
+        };
+        *made &= !bit;
+        if *made == 0 {
+            self.offered.remove(&id);
+        }
+        self.outstanding[usize::from(by & 7)] -= 1;
+        self.dropped[usize::from(by & 7)].push(id);
     }
 }
 
@@ -335,6 +416,20 @@ mod tests {
         CallId([number; 16])
     }
 
+    fn makes(calls: &[CallId]) -> Offers {
+        Offers {
+            make: calls.to_vec(),
+            ..Offers::default()
+        }
+    }
+
+    fn takes_back(call: CallId) -> Offers {
+        Offers {
+            take_back: vec![call],
+            ..Offers::default()
+        }
+    }
+
     fn enter(desk: &Desk, number: u8) {
         let made = (Digest::of(b"inputs"), "ada".to_owned());
         let entered = desk.enter(id(number), Vec::new(), made, Box::new(|_| ()));
@@ -347,25 +442,31 @@ mod tests {
         desk.begin_session();
         enter(&desk, 1);
         // It is not known yet whether it was made before.
-        assert!(desk.begin(&[id(1)]).is_none() && desk.to_offer(Duration::ZERO) == Some(Vec::new()));
+        assert!(
+            matches!(desk.begin(&[id(1)]), Begun::Lie)
+                && desk.to_offer(Duration::ZERO) == Some(Offers::default())
+        );
         desk.admit(id(1));
-        assert_eq!(desk.to_offer(Duration::ZERO), Some(vec![id(1)]));
-        assert!(desk.begin(&[id(2)]).is_none());
-        assert!(desk.begin(&[id(1)]).is_some());
-        assert!(desk.begin(&[id(1)]).is_none());
+        assert_eq!(desk.to_offer(Duration::ZERO), Some(makes(&[id(1)])));
+        assert!(matches!(desk.begin(&[id(2)]), Begun::Lie));
+        assert!(matches!(desk.begin(&[id(1)]), Begun::Now(_)));
+        assert!(matches!(desk.begin(&[id(1)]), Begun::Lie));
         enter(&desk, 3);
         desk.admit(id(3));
-        assert!(desk.begin(&[id(3), id(3)]).is_none(), "twice in one batch");
+        assert!(
+            matches!(desk.begin(&[id(3), id(3)]), Begun::Lie),
+            "twice in one batch"
+        );
     }
 
     #[test]
     fn a_follower_offers_only_what_it_may() {
         let desk = desk(0, &[1, 2]);
         desk.begin_session();
-        assert!(desk.hear_offers(1, &[id(1)]));
-        assert!(!desk.hear_offers(1, &[id(1)]), "it has made this call");
-        assert!(desk.hear_offers(2, &[id(1)]));
-        assert_eq!(desk.next(8, Duration::ZERO).begin, [id(1)]);
+        assert!(desk.hear_offers(1, &makes(&[id(1)])));
+        assert!(!desk.hear_offers(1, &makes(&[id(1)])), "it has made this call");
+        assert!(desk.hear_offers(2, &makes(&[id(1)])));
+        assert_eq!(desk.next(8, Duration::ZERO), [id(1)]);
         let many: Vec<CallId> = (0..=MOST as u64)
             .map(|number| {
                 let mut name = [0; 16];
@@ -373,28 +474,49 @@ mod tests {
                 CallId(name)
             })
             .collect();
-        assert!(!desk.hear_offers(1, &many), "too many");
-        assert!(desk.hear_offers(1, &many[..MOST]));
-        assert!(!desk.hear_offers(1, &many[MOST..]), "one too many");
+        assert!(!desk.hear_offers(1, &makes(&many)), "too many");
+        assert!(desk.hear_offers(1, &makes(&many[..MOST])));
+        assert!(!desk.hear_offers(1, &makes(&many[MOST..])), "one too many");
         // What one offers leaves the other as much room.
-        assert!(desk.hear_offers(2, &many[1..]));
+        assert!(desk.hear_offers(2, &makes(&many[1..])));
         let own = self::desk(0, &[1]);
         own.begin_session();
-        assert!(!own.hear_offers(2, &[id(1)]), "it makes no calls");
-        assert!(own.hear_offers(2, &[]));
+        assert!(!own.hear_offers(2, &makes(&[id(1)])), "it makes no calls");
+        assert!(own.hear_offers(2, &makes(&[])));
     }
 
     #[test]
-    fn no_call_is_dropped_that_has_begun() {
-        let desk = desk(1, &[1]);
+    fn a_call_is_dropped_only_if_this_party_takes_it_back() {
+        let desk = desk(1, &[1, 2]);
         desk.begin_session();
         for number in [1, 2] {
             enter(&desk, number);
             desk.admit(id(number));
         }
-        assert!(desk.begin(&[id(1)]).is_some());
-        assert!(!desk.drop(id(1)) && desk.drop(id(2)) && desk.drop(id(3)));
-        assert!(desk.begin(&[id(2)]).is_none());
+        assert!(!desk.drop(id(1)) && !desk.drop(id(3)), "nobody has taken it back");
+        for call in desk.calls().waiting.values_mut() {
+            call.is_taken_back = true;
+        }
+        assert!(matches!(desk.begin(&[id(1)]), Begun::Now(_)));
+        assert!(!desk.drop(id(1)) && desk.drop(id(2)) && !desk.drop(id(2)));
+    }
+
+    /// What is taken back crosses with what others make: nobody is accused, and each may make it again.
+    #[test]
+    fn calls_that_are_taken_back_may_be_made_again() {
+        let desk = desk(0, &[1, 2]);
+        desk.begin_session();
+        assert!(desk.hear_offers(1, &makes(&[id(1)])));
+        assert!(desk.hear_offers(1, &takes_back(id(1))));
+        assert!(desk.hear_offers(2, &makes(&[id(1)])));
+        assert_eq!(desk.dropped(1), [id(1)]);
+        assert!(desk.next(8, Duration::ZERO).is_empty());
+        assert!(desk.hear_offers(1, &makes(&[id(1)])));
+        assert_eq!(desk.next(8, Duration::ZERO), [id(1)]);
+        // Too late: it begins all the same. What was never made is nothing.
+        assert!(desk.hear_offers(2, &takes_back(id(1))) && desk.hear_offers(1, &takes_back(id(9))));
+        assert!(desk.dropped(2).is_empty() && desk.dropped(1).is_empty());
+        assert_eq!(desk.calls().outstanding, [0; 8]);
     }
 
     #[test]
@@ -407,12 +529,14 @@ mod tests {
         }
         assert!(
             desk.to_offer(Duration::ZERO)
-                .is_some_and(|calls| calls.len() == 2)
+                .is_some_and(|offers| offers.make.len() == 2)
         );
-        assert!(desk.begin(&[id(1)]).is_some());
+        assert!(matches!(desk.begin(&[id(1)]), Begun::Now(_)));
         assert_eq!(desk.end_session(), [id(1)]);
         assert_eq!(desk.to_offer(Duration::ZERO), None);
         desk.begin_session();
-        assert_eq!(desk.to_offer(Duration::ZERO), Some(vec![id(2)]));
+        assert_eq!(desk.to_offer(Duration::ZERO), Some(makes(&[id(2)])));
+        desk.close("it has ended");
+        assert!(matches!(desk.begin(&[id(2)]), Begun::Over));
     }
 }

@@ -1,21 +1,21 @@
 //! One session of a job that stands, at one party.
 
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
 
+use cenote::keeping;
 use cenote::runner::{AlsoAgree, Connections};
-use cenote::standing::{Standing, most_together, outputs_of, side_by_side};
-use cenote::{BitMatrix, Output, Party, PartyId, Prepared, Program, Transport};
+use cenote::standing::{Standing, most_together, side_by_side};
+use cenote::{BitMatrix, Party, PartyId, Prepared, Program, Transport};
 use cenote_net::Channel;
-use cenote_service::job::{Answered, Beginning, CallId, Digest, Ended, FailKind, Job, JobId, OwnCall};
-use cenote_service::{Error, Jobs, Pending, Result, ResultKey, Timestamp};
+use cenote_service::job::{Beginning, CallId, FailKind, Job, OwnCall, StateName};
+use cenote_service::{Error, Jobs, Pending, ResultKey, Timestamp};
 use cenote_session::Error as EngineError;
-use serde::Serialize;
-use zeroize::Zeroizing;
 
 use super::checks::CALLS;
-use super::desk::Desk;
-use super::words::{BATCH, OFFERS, USED, Word, recv_offers, recv_used, send_offers, send_used, topology};
+use super::desk::{Begun, Desk};
+use super::record::Outcome;
+use super::words::{BATCH, OFFERS, Offers, USED, Word, recv_used, send_used, topology};
 use crate::compiled::Work;
 use crate::failure::Fault;
 use crate::message::LEADER;
@@ -25,36 +25,10 @@ use crate::running_job::RunningJob;
 const BEAT: Duration = Duration::from_secs(1);
 /// Calls by which what may have been answered grows on the disk. After a crash fewer than so many are lost.
 const CHUNK: u64 = 256;
+/// AND gates of a call that are computed in one piece, for certain.
+const WHOLE: u64 = 1 << 22;
 /// Batches whose outcomes wait to be recorded, at most.
 const AHEAD: usize = 4;
-/// How often outcomes are recorded again that could not be, and how long after.
-const TRIES: usize = 60;
-const PAUSE: Duration = Duration::from_secs(2);
-/// How often the audit log is told of calls that were answered.
-const TOLD: Duration = Duration::from_secs(1);
-
-/// What a party learns of a call.
-#[derive(Serialize)]
-struct Learnt {
-    job: JobId,
-    call: String,
-    outputs: Vec<Output>,
-}
-
-/// What a party is told of a call of which it learns nothing.
-pub(super) fn nothing(job: JobId, call: CallId) -> Result<Zeroizing<Vec<u8>>> {
-    text(job, call, Vec::new())
-}
-
-fn text(job: JobId, call: CallId, outputs: Vec<Output>) -> Result<Zeroizing<Vec<u8>>> {
-    let learnt = Learnt {
-        job,
-        call: call.to_string(),
-        outputs,
-    };
-    let text = serde_json::to_vec(&learnt).map_err(|error| Error::Database(error.to_string()))?;
-    Ok(Zeroizing::new(text))
-}
 
 /// A session of a job that stands, ready to begin.
 pub(crate) struct Serving<'a> {
@@ -94,12 +68,6 @@ impl Words {
             batches: next(),
         }
     }
-}
-
-/// A batch whose outputs are known.
-struct Outcome {
-    calls: Vec<CallId>,
-    outputs: Vec<Option<BitMatrix>>,
 }
 
 impl Serving<'_> {
@@ -155,7 +123,10 @@ impl Serving<'_> {
             desk,
             program,
             used,
-            reserved: self.jobs.reserved_calls(self.job.proposal.id).map_err(internal)?,
+            reserved: self
+                .jobs
+                .reserved_calls(self.job.proposal.id)
+                .map_err(unrecorded)?,
             outcomes,
         };
         let warnings = std::thread::scope(|scope| {
@@ -171,12 +142,10 @@ impl Serving<'_> {
                 _ => calls.follow(&mut session, &mut batches),
             };
             drop(calls);
-            // The other threads end with their channels or with the session.
             let ended = ended.and_then(|()| Ok(session.end()?));
+            // The other threads end with the session or with their channels, whatever a peer does with its own.
             desk.end_session();
-            if ended.is_err() {
-                self.running.close();
-            }
+            self.running.close();
             ended
         })?;
         self.running.settles();
@@ -190,14 +159,24 @@ impl Serving<'_> {
         offers: &mut [Box<dyn Channel>],
         batches: &mut [Box<dyn Channel>],
     ) -> std::result::Result<u64, Fault> {
-        let own = self.jobs.reserved_calls(self.job.proposal.id).map_err(internal)?;
+        let own = self
+            .jobs
+            .reserved_calls(self.job.proposal.id)
+            .map_err(unrecorded)?;
         let most = self.most();
         let mut used = own;
         if self.me == LEADER {
             for channel in offers {
-                used = used.max(recv_used(&mut **channel).map_err(cenote::Error::from)?);
+                let theirs = recv_used(&mut **channel).map_err(cenote::Error::from)?;
+                if theirs > most {
+                    let what = format!("it says that {theirs} calls were answered, of {most}");
+                    return Err(lie(channel.peer(), USED, what).into());
+                }
+                used = used.max(theirs);
             }
-            let used = used.min(most);
+            if used > own {
+                tracing::warn!(job = %self.job.proposal.id, own, used, "another party says that more calls were answered");
+            }
             for channel in batches {
                 send_used(&mut **channel, used).map_err(cenote::Error::from)?;
             }
@@ -217,6 +196,16 @@ impl Serving<'_> {
         Ok(used)
     }
 
+    /// Sees that the job runs, as the record says, too.
+    fn still_runs(&self) -> std::result::Result<(), Fault> {
+        self.running.still_runs()?;
+        let job = self.jobs.get(self.job.proposal.id).map_err(unrecorded)?;
+        match job.state.name() {
+            StateName::Running => Ok(()),
+            _ => Err(Fault::new(FailKind::Peer, "the job has ended")),
+        }
+    }
+
     /// Calls that the job allows.
     fn most(&self) -> u64 {
         self.job
@@ -224,97 +213,6 @@ impl Serving<'_> {
             .standing
             .as_ref()
             .map_or(0, |standing| standing.calls)
-    }
-
-    /// Records outcomes as they come, and tells whoever waits for them.
-    fn record(&self, desk: &Desk, program: &Program, outcomes: &Receiver<Outcome>) {
-        let mut answered = Vec::new();
-        let mut told = Instant::now();
-        let mut tell = |answered: &mut Vec<CallId>, is_due: bool| {
-            let is_due = (is_due || told.elapsed() >= TOLD) && !answered.is_empty();
-            is_due.then(|| {
-                told = Instant::now();
-                summary(&std::mem::take(answered))
-            })
-        };
-        while let Ok(outcome) = outcomes.recv() {
-            answered.extend(&outcome.calls);
-            let due = tell(&mut answered, false);
-            self.record_batch(desk, program, &outcome, due);
-        }
-        if let Some(due) = tell(&mut answered, true)
-            && let Err(error) = self
-                .jobs
-                .end_calls(desk.job, Vec::new(), Some(due), Timestamp::now())
-        {
-            tracing::error!(job = %desk.job, %error, "the audit log cannot be told of calls");
-        }
-    }
-
-    fn record_batch(&self, desk: &Desk, program: &Program, outcome: &Outcome, due: Option<Answered>) {
-        let id = desk.job;
-        let is_receiver = self.job.proposal.receivers.contains(&self.me);
-        let mut texts = Vec::new();
-        let mut ended = Vec::new();
-        if is_receiver || desk.is_caller() {
-            for (place, call) in outcome.calls.iter().enumerate() {
-                let learnt = outputs_of(program, &outcome.outputs, place).into_iter();
-                let learnt: Vec<Output> = learnt.filter(|output| output.values.is_some()).collect();
-                let learns = !learnt.is_empty();
-                let text = text(id, *call, learnt);
-                let sealed = text
-                    .as_ref()
-                    .map_err(Error::clone)
-                    .and_then(|text| learns.then(|| self.key.seal_call(id, *call, text)).transpose());
-                match sealed {
-                    Ok(sealed) => ended.push((*call, Ended::Done(sealed))),
-                    Err(error) => tracing::error!(job = %id, %error, "a call's outputs cannot be sealed"),
-                }
-                texts.push((*call, text));
-            }
-        }
-        let end = || match ended.is_empty() && due.is_none() {
-            true => Ok(()),
-            false => self.jobs.end_calls(id, ended.clone(), due, Timestamp::now()),
-        };
-        let mut recorded = end();
-        for _ in 0..TRIES {
-            let Err(error) = &recorded else { break };
-            tracing::error!(job = %id, %error, "the outcomes of calls cannot be recorded; it is tried again");
-            std::thread::sleep(PAUSE);
-            recorded = end();
-        }
-        for (call, text) in texts {
-            desk.end(call, || recorded.clone().and_then(|()| text.clone()));
-        }
-    }
-
-    /// Calls that had begun fail with the session.
-    fn fail_begun(&self, desk: &Desk, begun: Vec<CallId>, reason: &str) {
-        if begun.is_empty() {
-            return;
-        }
-        let reason =
-            format!("its session was cut off: {reason}; whether others have learnt its outputs is not known");
-        let ended = begun.iter().map(|call| (*call, Ended::Failed(reason.clone())));
-        if let Err(error) = self
-            .jobs
-            .end_calls(desk.job, ended.collect(), None, Timestamp::now())
-        {
-            tracing::error!(job = %desk.job, %error, "the end of calls cannot be recorded");
-        }
-        for call in begun {
-            desk.end(call, || Err(Error::CallFailed(reason.clone())));
-        }
-    }
-}
-
-/// The digest of the names of calls that were answered.
-fn summary(calls: &[CallId]) -> Answered {
-    let names: Vec<u8> = calls.iter().flat_map(|call| call.0).collect();
-    Answered {
-        calls: calls.len() as u64,
-        digest: Digest::of(&names),
     }
 }
 
@@ -340,9 +238,9 @@ impl Session<'_, '_> {
         let most = most_together(self.program);
         loop {
             let left = self.serving.most() - self.used;
-            let is_over = left == 0 || self.serving.job.proposal.deadline <= Timestamp::now();
-            let mut word = match is_over {
-                true => Word::default(),
+            let is_last = left == 0 || self.serving.job.proposal.deadline <= Timestamp::now();
+            let begin = match is_last {
+                true => Vec::new(),
                 false => self
                     .desk
                     .next(most.min(usize::try_from(left).unwrap_or(most)), BEAT),
@@ -350,12 +248,23 @@ impl Session<'_, '_> {
             if let Some(error) = self.desk.broken() {
                 return Err(error.into());
             }
-            word.is_last = is_over;
+            if let Some(why) = self.desk.is_over() {
+                return Err(Fault::new(FailKind::Peer, why));
+            }
+            let word = |party: u8| Word {
+                is_last,
+                begin: begin.clone(),
+                drop: self.desk.dropped(party),
+            };
             for follower in &mut *followers {
+                let word = word(follower.peer().0);
                 word.send(&mut **follower).map_err(cenote::Error::from)?;
             }
-            self.obey(session, &word)?;
-            if is_over {
+            let own = word(LEADER);
+            let obeyed = self.obey(session, &own);
+            // A lie that another thread has noticed counts for more than what came of it.
+            obeyed.map_err(|fault| self.desk.broken().map_or(fault, Fault::from))?;
+            if is_last {
                 return Ok(());
             }
         }
@@ -388,35 +297,42 @@ impl Session<'_, '_> {
     /// Computes a batch, and ends the calls that were dropped.
     fn obey(&mut self, session: &mut Standing<'_>, word: &Word) -> std::result::Result<(), Fault> {
         if !word.drop.iter().all(|call| self.desk.drop(*call)) {
-            let what = "it drops a call that has begun";
+            let what = "it drops a call that this party has not taken back, or that has begun";
             return Err(lie(PartyId(LEADER), BATCH, what.into()).into());
         }
         if word.begin.is_empty() {
             return Ok(());
         }
         let calls = &word.begin;
-        let own = match self.desk.is_caller() {
-            true => Some(self.desk.begin(calls).ok_or_else(|| {
-                let what = "it begins a call that this party does not make, or begins it again";
-                Fault::from(lie(PartyId(LEADER), BATCH, what.into()))
-            })?),
+        let mut own = match self.desk.is_caller() {
             false => None,
+            true => match self.desk.begin(calls) {
+                Begun::Now(inputs) => Some(inputs),
+                Begun::Over => return Err(Fault::new(FailKind::Peer, "the job has ended")),
+                Begun::Lie => {
+                    let what = "it begins a call that this party does not make, or begins it again";
+                    return Err(lie(PartyId(LEADER), BATCH, what.into()).into());
+                }
+            },
         };
         self.used += calls.len() as u64;
-        // It is written while the parties compute.
-        let begun = self.begin(calls, own.is_some())?;
+        self.serving.running.serves(self.used);
+        let mut begun = self.begin(calls, own.is_some())?;
+        // It is written while the parties compute, unless others may learn something before the outputs are opened.
+        if !self.opens_late() {
+            recorded(begun.take())?;
+        }
         let given: Vec<&[Option<BitMatrix>]> = match &own {
             Some(own) => own.iter().map(Vec::as_slice).collect(),
             None => vec![self.serving.fixed.as_slice(); calls.len()],
         };
-        let inputs = side_by_side(self.program, &given)?;
-        let batch = session.compute(&inputs, calls.len())?;
-        if let Some(begun) = begun {
-            begun.wait().map_err(|error| match error {
-                Error::NoTransition { .. } => Fault::new(FailKind::Peer, "the job has ended"),
-                error => internal(error),
-            })?;
-        }
+        let mut inputs = side_by_side(self.program, &given)?;
+        own.iter_mut().flatten().flatten().for_each(keeping::wipe);
+        let batch = session.compute(&inputs, calls.len());
+        inputs.iter_mut().for_each(keeping::wipe);
+        let batch = batch?;
+        recorded(begun)?;
+        self.serving.still_runs()?;
         let outputs = session.open(batch)?;
         let outcome = Outcome {
             calls: calls.clone(),
@@ -425,6 +341,12 @@ impl Session<'_, '_> {
         self.outcomes
             .send(outcome)
             .map_err(|_| Fault::new(FailKind::Internal, "outcomes cannot be recorded"))
+    }
+
+    /// Whether nothing of a batch can be learnt before its outputs are opened: its gates are verified then, in one piece.
+    fn opens_late(&self) -> bool {
+        let ands = self.program.and_gates();
+        (1..=WHOLE).contains(&ands)
     }
 
     /// Asks that these calls be on record before anything of them is opened.
@@ -450,8 +372,16 @@ impl Session<'_, '_> {
             own: own.collect(),
         };
         let begun = self.serving.jobs.begin_calls(beginning, Timestamp::now());
-        begun.map(Some).map_err(internal)
+        begun.map(Some).map_err(unrecorded)
     }
+}
+
+/// Waits until the beginning of a batch is on the disk.
+fn recorded(begun: Option<Pending<()>>) -> std::result::Result<(), Fault> {
+    begun.map_or(Ok(()), Pending::wait).map_err(|error| match error {
+        Error::NoTransition { .. } => Fault::new(FailKind::Peer, "the job has ended"),
+        error => unrecorded(error),
+    })
 }
 
 /// Sees that the leader begins no more calls than it may.
@@ -470,7 +400,7 @@ fn check_count(begins: usize, most: u64, leader: PartyId) -> cenote::Result<()> 
 fn hear(desk: &Desk, mut channel: Box<dyn Channel>) {
     let from = channel.peer();
     let error = loop {
-        match recv_offers(&mut *channel) {
+        match Offers::recv(&mut *channel) {
             Ok(offers) if desk.hear_offers(from.0, &offers) => {}
             Ok(_) => {
                 let what = "it makes calls that it may not make, makes one again, or makes too many";
@@ -484,8 +414,8 @@ fn hear(desk: &Desk, mut channel: Box<dyn Channel>) {
 
 /// At a follower: tells the leader which calls this party makes.
 fn offer(desk: &Desk, mut channel: Box<dyn Channel>) {
-    while let Some(calls) = desk.to_offer(BEAT) {
-        if let Err(error) = send_offers(&mut *channel, &calls) {
+    while let Some(offers) = desk.to_offer(BEAT) {
+        if let Err(error) = offers.send(&mut *channel) {
             return desk.break_session(error.into());
         }
     }
@@ -495,8 +425,12 @@ fn lie(peer: PartyId, step: cenote_net::Step, what: String) -> cenote::Error {
     EngineError::cheated(CALLS, peer, step, what).into()
 }
 
-fn internal(error: Error) -> Fault {
-    Fault::new(FailKind::Internal, error.to_string())
+/// The record cannot be read or written at the moment: the job goes on later.
+fn unrecorded(error: Error) -> Fault {
+    Fault::new(
+        FailKind::Timeout,
+        format!("its calls cannot be recorded: {error}"),
+    )
 }
 
 #[cfg(test)]

@@ -39,38 +39,39 @@ pub(super) fn topology(parties: u8) -> Topology {
     }
 }
 
-/// What the leader says.
+/// What a follower says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Offers {
+    /// Calls that it makes.
+    pub(super) make: Vec<CallId>,
+    /// Calls that it made, and takes back unless all callers have made them.
+    pub(super) take_back: Vec<CallId>,
+}
+
+/// What the leader says to one follower.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
     /// The session ends here, in order.
     pub(super) is_last: bool,
     /// Calls that are computed now, side by side in this order.
     pub(super) begin: Vec<CallId>,
-    /// Calls that not all callers have made in time.
+    /// Calls that this follower has taken back.
     pub(super) drop: Vec<CallId>,
 }
 
 impl Word {
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.is_last)];
-        bytes.extend((self.begin.len() as u32).to_le_bytes());
-        let names = self.begin.iter().chain(&self.drop);
-        bytes.extend(names.flat_map(|name| name.0));
+        put(&mut bytes, &self.begin, &self.drop);
         bytes
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
         let (flag, rest) = bytes.split_first()?;
-        let (begin, rest) = rest.split_first_chunk::<4>()?;
-        let mut names = names(rest)?;
-        let begin = u32::from_le_bytes(*begin) as usize;
-        if *flag > 1 || begin > names.len() {
-            return None;
-        }
-        let drop = names.split_off(begin);
-        Some(Word {
+        let (begin, drop) = take(rest)?;
+        (*flag <= 1).then_some(Word {
             is_last: *flag == 1,
-            begin: names,
+            begin,
             drop,
         })
     }
@@ -87,16 +88,20 @@ impl Word {
     }
 }
 
-/// Tells the leader which calls this party makes, at most [`MOST`] at once.
-pub(super) fn send_offers(channel: &mut dyn Channel, calls: &[CallId]) -> Result<()> {
-    let bytes: Vec<u8> = calls.iter().flat_map(|name| name.0).collect();
-    Ok(send_sized(channel, [OFFERS_LENGTH, OFFERS], &bytes)?)
-}
+impl Offers {
+    /// Tells the leader, at most [`MOST`] of each at once.
+    pub(super) fn send(&self, channel: &mut dyn Channel) -> Result<()> {
+        let mut bytes = Vec::new();
+        put(&mut bytes, &self.make, &self.take_back);
+        Ok(send_sized(channel, [OFFERS_LENGTH, OFFERS], &bytes)?)
+    }
 
-/// Hears from a follower which calls it makes.
-pub(super) fn recv_offers(channel: &mut dyn Channel) -> Result<Vec<CallId>> {
-    let bytes = recv_sized(channel, [OFFERS_LENGTH, OFFERS], MOST * NAME)?;
-    names(&bytes).ok_or_else(|| unclear(channel, OFFERS))
+    /// Hears a follower.
+    pub(super) fn recv(channel: &mut dyn Channel) -> Result<Self> {
+        let bytes = recv_sized(channel, [OFFERS_LENGTH, OFFERS], 4 + 2 * MOST * NAME)?;
+        let (make, take_back) = take(&bytes).ok_or_else(|| unclear(channel, OFFERS))?;
+        Ok(Offers { make, take_back })
+    }
 }
 
 /// Tells how many calls may have been answered.
@@ -112,10 +117,22 @@ pub(super) fn recv_used(channel: &mut dyn Channel) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-fn names(bytes: &[u8]) -> Option<Vec<CallId>> {
-    let (names, rest) = bytes.as_chunks::<NAME>();
-    rest.is_empty()
-        .then(|| names.iter().copied().map(CallId).collect())
+/// Names of two kinds, after the number of the first.
+fn put(bytes: &mut Vec<u8>, first: &[CallId], second: &[CallId]) {
+    bytes.extend((first.len() as u32).to_le_bytes());
+    bytes.extend(first.iter().chain(second).flat_map(|name| name.0));
+}
+
+fn take(bytes: &[u8]) -> Option<(Vec<CallId>, Vec<CallId>)> {
+    let (count, rest) = bytes.split_first_chunk::<4>()?;
+    let (names, rest) = rest.as_chunks::<NAME>();
+    let count = u32::from_le_bytes(*count) as usize;
+    if !rest.is_empty() || count > names.len() {
+        return None;
+    }
+    let mut first: Vec<CallId> = names.iter().copied().map(CallId).collect();
+    let second = first.split_off(count);
+    Some((first, second))
 }
 
 fn unclear(channel: &dyn Channel, step: Step) -> Error {

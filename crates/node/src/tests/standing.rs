@@ -145,8 +145,12 @@ fn calls_of_several_callers_are_made_by_all_of_them() {
             .call(id, name)
             .is_ok_and(|known| known.is_some())
     });
-    let wrong = begin_call(&world, 2, id, "ours", &[]).err();
-    assert!(matches!(wrong, Some(Error::Call(_))), "{wrong:?}");
+    let learnt = begin_call(&world, 2, id, "ours", &[]).expect("it has learnt it");
+    assert_eq!(values(learnt.recv_timeout(PATIENCE).expect("it ends")), ["0x03"]);
+    for (name, inputs) in [("another", vec![]), ("ours", vec![(x.as_str(), "1")])] {
+        let wrong = begin_call(&world, 2, id, name, &inputs).err();
+        assert!(matches!(wrong, Some(Error::Call(_))), "{wrong:?}");
+    }
 }
 
 #[test]

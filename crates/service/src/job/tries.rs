@@ -267,11 +267,13 @@ fn has_broken_off(transaction: &mut Transaction<'_>, job: JobId) -> Result<bool>
 
 /// Refuses to begin a job if too much is on record, unless a peer has proposed it and a person here has approved it: rules and programs that submit jobs
 /// would go on for ever. One in shards that goes on has so many attempts in all, so only what is grave is in its way once a session of its own has broken off. A run that
-/// was cut off before it could be tried in is no reason to let more be tried.
+/// was cut off before it could be tried in is no reason to let more be tried. One that stands has as many sessions as are cut off: a person's approval is for those
+/// of them in which nothing was tried, and the next one.
 pub(super) fn check(transaction: &mut Transaction<'_>, job: &Job, me: u8, most: u64) -> Result<()> {
     let all = against(transaction.connection(), job.proposal.parties)?;
-    let is_bounded = job.proposal.standing.is_none();
-    let goes_on = is_bounded && job.runs > 0 && has_broken_off(transaction, job.proposal.id)?;
+    let stands = job.proposal.standing.is_some();
+    let has_broken_off = job.runs > 0 && has_broken_off(transaction, job.proposal.id)?;
+    let goes_on = has_broken_off && !stands;
     let is_too_much = |known: &Unsettled| known.grave || (!goes_on && known.is_too_much(most));
     let Some(unsettled) = all.into_iter().find(is_too_much) else {
         return Ok(());
@@ -280,7 +282,7 @@ pub(super) fn check(transaction: &mut Transaction<'_>, job: &Job, me: u8, most: 
         "SELECT rule FROM ruling WHERE job = $1",
         &[Value::from(job.proposal.id.to_string())],
     )?;
-    match rule.is_some() || job.proposal.proposer == me {
+    match rule.is_some() || job.proposal.proposer == me || (stands && has_broken_off) {
         true => Err(Error::Unsettled(unsettled)),
         false => Ok(()),
     }

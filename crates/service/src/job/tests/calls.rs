@@ -147,7 +147,38 @@ fn a_call_that_had_begun_fails_with_a_restart(mut world: World) {
 
 fn sessions_that_break_off_count_however_often_it_goes_on(world: World) {
     let jobs = jobs(&world);
-    let id = run_standing(&jobs, 1, 100);
+    sessions_count(&jobs, run_standing(&jobs, 1, 100));
+    jobs.cancel(named(1), person(), at(8)).expect("cancelled");
+    for peer in [1, 2] {
+        let all = jobs.unsettled().expect("read");
+        let seen = all
+            .into_iter()
+            .find(|known| known.peer == peer)
+            .expect("on record");
+        jobs.settle(seen, person(), at(9)).expect("settled");
+    }
+    // A peer's, too, that a person here has approved.
+    let theirs = Proposal {
+        id: JobId::of(1, [2; 15]),
+        proposer: 1,
+        ..standing(2, 100)
+    };
+    let (id, digest) = (theirs.id, theirs.digest());
+    jobs.propose(theirs, body(2), Actor::Peer(1), at(10))
+        .expect("proposed");
+    jobs.approve(id, binding(), String::new(), person(), at(11))
+        .expect("approved");
+    for peer in [1, 2] {
+        jobs.hear(id, peer, Remote::Approve { proposal: digest }, at(12))
+            .expect("heard");
+    }
+    jobs.queue(id, at(13)).expect("queued");
+    jobs.start(id, at(14)).expect("runs");
+    sessions_count(&jobs, id);
+}
+
+/// Sessions of a job that runs are cut off until no more begin.
+fn sessions_count(jobs: &Jobs, id: JobId) {
     let policy = Policy::parse("policy.toml", "max_unsettled = 2\n", &[]).expect("a policy");
     for _ in 0..2 {
         jobs.break_off(id).expect("noted");
