@@ -108,37 +108,39 @@ fn faults_of_the_file_have_their_line() {
     assert!(twice.contains("comes twice"), "{twice}");
 }
 
-/// A peer that sends anything else than a catalogue that it could publish is told from one that does.
-#[test]
-fn each_check_refuses_what_it_is_for() {
-    let own = published(PEOPLE);
-    let change = |from: &str, to: &str| {
-        let text = own.text().replacen(from, to, 1);
-        assert_ne!(text, own.text(), "{from}");
-        text
-    };
-    let refused = |text: &str| Published::parse(text, 0).expect_err(text);
-    let many = |tables: usize, columns: usize| {
-        let mut all = Published::default();
-        for table in 0..tables {
-            let mut next = own.tables[0].clone();
-            next.name = format!("t{table:05}");
-            next.columns = (0..columns)
-                .map(|column| (format!("c{column}"), "u8".into()))
-                .collect();
-            next.unique.clear();
-            next.at_most.clear();
-            next.distinct.clear();
-            next.below.clear();
-            next.values.clear();
-            all.tables.push(next);
-        }
-        all.text()
-    };
-    assert!(Published::parse(&many(256, 3), 0).is_ok() && Published::parse(&many(10, 100), 0).is_ok());
+/// A catalogue with one text in the place of another.
+fn changed(own: &Published, from: &str, to: &str) -> String {
+    let text = own.text().replacen(from, to, 1);
+    assert_ne!(text, own.text(), "{from}");
+    text
+}
+
+/// A catalogue of so many tables with so many columns each.
+fn many(own: &Published, tables: usize, columns: usize) -> String {
+    let mut all = Published::default();
+    for table in 0..tables {
+        let mut next = own.tables[0].clone();
+        next.name = format!("t{table:05}");
+        next.columns = (0..columns)
+            .map(|column| (format!("c{column}"), "u8".into()))
+            .collect();
+        next.unique.clear();
+        next.at_most.clear();
+        next.distinct.clear();
+        next.below.clear();
+        next.values.clear();
+        all.tables.push(next);
+    }
+    all.text()
+}
+
+/// What a peer may send instead of this catalogue, and the check that it does not pass.
+fn attacks(own: &Published) -> Vec<(String, Check)> {
+    let change = |from: &str, to: &str| changed(own, from, to);
+    let many = |tables, columns| many(own, tables, columns);
     let long = format!("{}{}", own.text(), " ".repeat(MAX_BYTES));
     let control = change("\"people\"", "\"peo\\u0007ple\"");
-    let attacks = [
+    vec![
         (long, Check::Length),
         (String::new(), Check::Form),
         ("null".into(), Check::Form),
@@ -193,7 +195,19 @@ fn each_check_refuses_what_it_is_for() {
             Check::Declarations,
         ),
         (change("\"age\":99", "\"age\":257"), Check::Declarations),
-    ];
+    ]
+}
+
+/// A peer that sends anything else than a catalogue that it could publish is told from one that does.
+#[test]
+fn each_check_refuses_what_it_is_for() {
+    let own = published(PEOPLE);
+    let change = |from: &str, to: &str| changed(&own, from, to);
+    let refused = |text: &str| Published::parse(text, 0).expect_err(text);
+    for (tables, columns) in [(256, 3), (10, 100)] {
+        assert!(Published::parse(&many(&own, tables, columns), 0).is_ok());
+    }
+    let attacks = attacks(&own);
     for (text, check) in &attacks {
         let refused = refused(text);
         assert_eq!(
