@@ -80,6 +80,10 @@ fn a_new_user_asks_with_the_mouse_and_sees_the_answer() {
     browser.until_shown("South Bank");
     browser.until_shown("Not connected; this is as of");
     browser.until_shown("stands here as you type");
+    browser.screen(1280, 900, "light");
+    browser.click(".of-party details summary");
+    browser.until_shown("decimal(9,2) not null, less than 100000");
+    browser.until_shown("an answer tells of groups of 10 rows or more only");
     // Names are put in with the mouse; a table of two parties with its party.
     browser.click("#sql");
     browser.keys("SELECT region, SUM(owed) AS total FROM");
