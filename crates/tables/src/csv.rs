@@ -101,10 +101,13 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Calls `note` with the cells of each record behind the header, each with whether it has quotes. Gives the header.
+/// A cell, and whether it has quotes.
+pub(crate) type Cell<'a> = (Cow<'a, [u8]>, bool);
+
+/// Calls `note` with the cells of each record behind the header. Gives the header.
 pub(crate) fn each_record(
     source: impl Read,
-    note: &mut dyn FnMut(&[(Cow<'_, [u8]>, bool)]),
+    note: &mut dyn FnMut(&[Cell<'_>]),
 ) -> Result<Vec<String>, Fault> {
     let mut records = Records::new(source);
     let first = records.next().map_err(|broken| at_row(None, broken))?;

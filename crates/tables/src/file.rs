@@ -84,11 +84,11 @@ impl Format {
     }
 }
 
-/// Calls `note` with the cells of each record of a CSV file, each with whether it has quotes. Gives the names of the columns.
+/// Calls `note` with the cells of each record of a CSV file. Gives the names of the columns.
 pub(crate) fn each_record(
     file: &mut File,
     path: &Path,
-    note: &mut dyn FnMut(&[(Cow<'_, [u8]>, bool)]),
+    note: &mut dyn FnMut(&[csv::Cell<'_>]),
 ) -> Result<Vec<String>, Fault> {
     match Format::of(file, path).map_err(Problem::Unreadable)? {
         Format::Gzip => csv::each_record(MultiGzDecoder::new(&*file), note),

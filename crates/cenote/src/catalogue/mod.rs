@@ -2,8 +2,8 @@
 //!
 //! - [`OwnCatalogue`]: `catalogue.toml`, which says what a party publishes to whom.
 //! - [`Published`]: what goes over the wire, checked by whoever gets it before it is kept.
-//! - [`compose`]: a job from a query, of what is published.
-//! - [`suggest`]: a draft of a table, from its file.
+//! - [`compose()`]: a job from a query, of what is published.
+//! - [`suggest()`]: a draft of a table, from its file.
 //!
 //! A catalogue is its party's word. Whether the data is so is seen when a job runs, as of every declaration.
 

@@ -31,7 +31,7 @@ enum What {
         files: Vec<PathBuf>,
     },
     /// Print the job file of a query, with the published declarations of the tables that it names
-    Compose(Query),
+    Compose(Box<Query>),
 }
 
 #[derive(Debug, clap::Args)]

@@ -128,6 +128,7 @@ fn services_for_a_look_run_their_sample() {
         names.push(name);
     }
     assert!(names.iter().all(|name| *name == names[0]));
+    a_catalogue_is_read_again(&services, &home("anna"), &home("bert"));
     let Ended {
         stdout, stderr: log, ..
     } = ended(services);
@@ -147,6 +148,21 @@ fn services_for_a_look_run_their_sample() {
     assert!(!log.contains("customer-"), "{log}");
     assert!(stdout.contains("cenote job approve "), "{stdout}");
     assert!(sample.exists(), "the sample can be submitted again");
+}
+
+/// What anna publishes anew reaches bert.
+fn a_catalogue_is_read_again(services: &Child, anna: &Path, bert: &Path) {
+    let file = anna.with_file_name("catalogue.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let seen = || run(cenote().arg("catalogue").arg("--config").arg(bert)).stdout;
+    std::fs::write(&file, text.replace("\"bank_a\"", "\"deposits\"")).unwrap();
+    kill(services.id(), "-HUP");
+    wait_until("that the new table is there", || seen().contains("deposits"));
+    assert!(
+        seen().contains("0 anna: version 2") && !seen().contains("bank_a,"),
+        "{}",
+        seen()
+    );
 }
 
 /// Invite, join, twice serve, submit, approve.

@@ -7,6 +7,7 @@ use cenote_service::job::{JobId, StateName};
 use cenote_service::live::{AlarmKind, Live};
 use tempfile::TempDir;
 
+use super::catalogue::{bank, known, publish};
 use super::world::{ALL, World, copy_all, person, until};
 use crate::message::Message;
 
@@ -289,4 +290,27 @@ fn nothing_is_done_with_a_peer_that_does_not_say_what_it_remembers() {
     world.hub.mend(0, 1);
     world.wait_ready();
     run(&world, 0, "after");
+}
+
+/// Peers keep the last version of a catalogue until a person knows that its party has begun anew.
+#[test]
+fn versions_of_a_catalogue_begin_anew_once_persons_have_seen_why() {
+    let mut world = World::new(2, ALL);
+    let copy = copy(&mut world, 1);
+    for rows in [4, 5] {
+        publish(&world, 1, &bank(1, rows, ""));
+    }
+    until("it is there", || known(&world, 0, 1).version == 2);
+    wait_remembered(&world, 1);
+    put_back(&mut world, 1, &copy);
+    until("both are alarmed", || {
+        (0..2).all(|party| is_put_back(&world, party))
+    });
+    let before = known(&world, 0, 1);
+    assert_eq!((before.version, before.connected), (2, false));
+    for at in [0, 1] {
+        acknowledge(&world, at, 1);
+    }
+    until("it comes again", || known(&world, 0, 1).version == 1);
+    assert_eq!(known(&world, 0, 1).tables[0].max_rows, 5);
 }
