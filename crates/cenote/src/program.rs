@@ -125,13 +125,18 @@ impl Program {
         self.lanes
     }
 
-    /// The same on other lanes.
+    /// The same with other lanes, which are not all computed at once.
     ///
     /// # Errors
-    /// As [`Program::new`].
+    /// [`Error::Usage`] if there are more than [`MAX_ANDS`] AND gates.
     pub(crate) fn on_lanes(self, lanes: usize) -> Result<Self> {
-        check_size(&self.circuit, lanes)?;
-        Ok(Program { lanes, ..self })
+        let ands = (self.plan.and_count() as u64).checked_mul(lanes as u64);
+        match ands.is_some_and(|ands| ands <= MAX_ANDS) {
+            true => Ok(Program { lanes, ..self }),
+            false => Err(Error::Usage(format!(
+                "all calls together have more than {MAX_ANDS} AND gates; allow fewer calls"
+            ))),
+        }
     }
 
     /// AND gates of all lanes.

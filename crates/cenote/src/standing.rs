@@ -182,3 +182,97 @@ fn lanes_of(bits: &BitMatrix, range: Range<usize>) -> BitMatrix {
     }
     part
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use cenote_net::PartyId;
+    use cenote_session::Parties;
+
+    use super::*;
+    use crate::runner::{Transport, as_threads};
+    use crate::{Protocol, circuits};
+
+    /// `add8` of parties 0 and 1, in so many lanes, of which all learn the sum.
+    fn adder(parties: u8, lanes: usize) -> Program {
+        let circuit = circuits::by_name("add8").unwrap();
+        let owners = vec![PartyId(0), PartyId(1)];
+        let to = vec![Parties::all(usize::from(parties))];
+        Program::new("add8", circuit, owners, to, lanes).unwrap()
+    }
+
+    fn number(value: u64, lanes: usize) -> BitMatrix {
+        let mut bits = BitMatrix::zeros(8, lanes);
+        for lane in 0..lanes {
+            for row in 0..8 {
+                bits.set(row, lane, (value + lane as u64) >> row & 1 == 1);
+            }
+        }
+        bits
+    }
+
+    #[test]
+    fn batches_of_all_sizes_are_answered_in_one_session() {
+        for protocol in Protocol::all() {
+            let (parties, lanes) = (protocol.parties(), 3);
+            let program = adder(parties, lanes);
+            let all = of_calls(&program, 300).unwrap();
+            let prepared = protocol.prepare(&all.demand()).unwrap();
+            let connections = Connections::in_memory(&protocol.topology(), Duration::from_secs(60));
+            let work = |me: PartyId, connections, _: &mut dyn FnMut(u64, u64)| {
+                let party = Party {
+                    me,
+                    protocol: &protocol,
+                    program: &program,
+                    inputs: &[],
+                    also_agree: &(),
+                    transport: Transport::Memory,
+                    phase_timeout: None,
+                };
+                let mut session = Standing::start(party, prepared.clone(), None, connections)?;
+                let mut next = 0;
+                for batch in [1, 2, 70, 1] {
+                    let calls: Vec<Vec<Option<BitMatrix>>> = (next..next + batch)
+                        .map(|call| {
+                            let of =
+                                |owner| (me.0 == owner).then(|| number(call * (1 + u64::from(owner)), lanes));
+                            vec![of(0), of(1)]
+                        })
+                        .collect();
+                    let calls: Vec<&[Option<BitMatrix>]> = calls.iter().map(Vec::as_slice).collect();
+                    let inputs = side_by_side(&program, &calls)?;
+                    let computed = session.compute(&inputs, calls.len())?;
+                    let outputs = session.open(computed)?;
+                    for place in 0..batch {
+                        let sum = |lane| (3 * (next + place) + 2 * lane) % 256;
+                        let expected = (0..lanes as u64).map(|lane| format!("{:#04x}", sum(lane)));
+                        let given = outputs_of(&program, &outputs, place as usize);
+                        assert_eq!(given[0].values, Some(expected.collect()), "{}", protocol.name());
+                    }
+                    next += batch;
+                }
+                assert!(session.error_log2() < -30.0);
+                session.end().map(drop)
+            };
+            as_threads(connections, &mut |_, _| (), work).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_batch_is_no_larger_than_memory_allows_for() {
+        assert_eq!(most_together(&adder(3, 1)), MOST_TOGETHER);
+        assert_eq!(most_together(&adder(3, 1 << 30)), 1);
+        let error = of_calls(&adder(3, 1), u64::MAX).err().unwrap();
+        assert!(error.to_string().contains("fewer calls"), "{error}");
+    }
+
+    #[test]
+    fn inputs_of_another_shape_are_refused() {
+        let program = adder(3, 2);
+        let call = [Some(number(1, 2)), None];
+        let short = [Some(number(1, 1)), None];
+        assert!(side_by_side(&program, &[&call, &call]).is_ok());
+        assert!(side_by_side(&program, &[&call, &short]).is_err());
+    }
+}

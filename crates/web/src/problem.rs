@@ -152,6 +152,7 @@ fn recorded(job: JobId, refusal: Refusal) -> Refusal {
 /// Status, word and advice for an error whose own text callers may see.
 fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
     let look = "look at the job's present state";
+    let seen = "find out about that too, and say then that you have seen it";
     Some(match error {
         Error::NoJob(_) => (
             StatusCode::NOT_FOUND,
@@ -161,16 +162,8 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
         Error::NoTransition { .. } => (StatusCode::CONFLICT, "wrong-state", look),
         Error::OtherProposal { .. } => (StatusCode::CONFLICT, "other-proposal", look),
         Error::SameName { .. } => (StatusCode::CONFLICT, "same-name", look),
-        Error::OtherUnsettled(_) => (
-            StatusCode::CONFLICT,
-            "other-unsettled",
-            "find out about that too, and say then that you have seen it",
-        ),
-        Error::OtherPutBack(_) => (
-            StatusCode::CONFLICT,
-            "other-put-back",
-            "find out about that too, and say then that you have seen it",
-        ),
+        Error::OtherUnsettled(_) => (StatusCode::CONFLICT, "other-unsettled", seen),
+        Error::OtherPutBack(_) => (StatusCode::CONFLICT, "other-put-back", seen),
         Error::OtherBody { .. } => (
             StatusCode::CONFLICT,
             "key-used",

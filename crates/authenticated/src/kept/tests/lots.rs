@@ -7,7 +7,7 @@ use super::*;
 /// Where messages take long, lots grow, but not beyond what is drawn: the pool is full.
 #[test]
 fn no_more_is_made_for_a_pool_that_is_kept_than_is_drawn() {
-    const DRAWS: u64 = 12;
+    const DRAWS: u64 = 24;
     let folder = tempfile::tempdir().unwrap();
     let sizes = Sizes {
         pool: cenote_params::pool::check_triples(1, 20_000, 2).unwrap(),

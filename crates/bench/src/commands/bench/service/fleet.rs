@@ -32,7 +32,7 @@ const REMEMBERED: usize = 20_000;
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// The rules of every party: whatever is proposed is approved.
-const POLICY: &str = "max_unsettled = 1000\n[[rule]]\nname = \"all\"\ndata = \"any\"\nthen = \"approve\"\n";
+const POLICY: &str = "max_unsettled = 1000\n[[rule]]\nname = \"all\"\ndata = \"any\"\ncalls = 4294967296\nthen = \"approve\"\n";
 
 /// The services, which end with this.
 pub(super) struct Fleet {

@@ -1,6 +1,7 @@
 //! `cenote bench service`: the standing services of all parties on this machine, each `cenote serve` as an operator runs it, over its HTTP
 //! interface and TLS between the parties.
 
+mod calls;
 mod fleet;
 mod kill;
 mod load;
@@ -14,6 +15,7 @@ use crate::Machine;
 use cenote::local::{Setting, run_job};
 use cenote::{Error, Result, Transport};
 
+use self::calls::Standing;
 use self::fleet::{Fleet, Member, write};
 use self::report::{Large, Latency, Memory, Rated, Report, Restart, Used};
 use self::task::{DATA, Task};
@@ -40,6 +42,15 @@ pub(crate) struct BenchService {
     /// How many small jobs to keep in flight
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256), default_value_t = 64)]
     in_flight: u64,
+    /// How many calls of a standing AES to time, one after the other; 0 leaves all calls out
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    calls: u64,
+    /// How many calls of a standing AES, and ten times as many of the small circuit, to make side by side, for their rate
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    many_calls: u64,
+    /// How many calls a caller makes with one request; there are as many callers as small jobs in flight
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000), default_value_t = 32)]
+    together: u64,
     /// AND gates of the large job, which also runs without services; 0 leaves it out
     #[arg(long, value_name = "N", value_parser = cenote::text::quantity, default_value = "100M")]
     large: u64,
@@ -118,6 +129,10 @@ pub(super) fn run(options: &BenchService, verbose: u8) -> Result<()> {
             Some(rate(options, &fleet, &small)?)
         }
     };
+    let calls = match options.calls {
+        0 => Vec::new(),
+        _ => calls(options, &fleet, &small, &progress)?,
+    };
     progress.name("a large job");
     let large = (options.large > 0)
         .then(|| large(options, &fleet, folder, verbose))
@@ -134,6 +149,7 @@ pub(super) fn run(options: &BenchService, verbose: u8) -> Result<()> {
         protocol: options.protocol().to_owned(),
         latency,
         rate,
+        calls,
         large,
         memory,
         restart,
@@ -181,6 +197,32 @@ fn rate(options: &BenchService, fleet: &Fleet, small: &Task) -> Result<Rated> {
         &|_| (),
     )?;
     Ok(Rated::new(&rate, options.in_flight, used(fleet)?.since(before)))
+}
+
+/// Calls of jobs that stand.
+fn calls(
+    options: &BenchService,
+    fleet: &Fleet,
+    small: &Task,
+    progress: &Progress,
+) -> Result<Vec<calls::Called>> {
+    let aes_circuit = "lib:aes128";
+    let aes = Task::new(options.protocol(), aes_circuit, options.parties)?;
+    progress.name("calls of a standing AES");
+    let standing = Standing::start(fleet, &aes, aes_circuit, options.timeout)?;
+    let mut all = vec![standing.time(options.calls, 1, 1)?];
+    if options.many_calls > 0 {
+        progress.name("many calls of a standing AES");
+        all.push(standing.time(options.many_calls, options.in_flight, options.together)?);
+    }
+    standing.end()?;
+    if options.many_calls > 0 {
+        progress.name("many calls of a standing small circuit");
+        let standing = Standing::start(fleet, small, &options.small_circuit, options.timeout)?;
+        all.push(standing.time(10 * options.many_calls, options.in_flight, options.together)?);
+        standing.end()?;
+    }
+    Ok(all)
 }
 
 /// What the services have used so far.

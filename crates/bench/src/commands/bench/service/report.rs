@@ -6,6 +6,7 @@ use crate::Machine;
 use cenote::text::grouped;
 use serde::Serialize;
 
+use super::calls::Called;
 use super::load::{self, Times, Took};
 
 /// All of it.
@@ -16,6 +17,7 @@ pub(super) struct Report {
     pub(super) protocol: String,
     pub(super) latency: Latency,
     pub(super) rate: Option<Rated>,
+    pub(super) calls: Vec<Called>,
     pub(super) large: Option<Large>,
     pub(super) memory: Option<Memory>,
     pub(super) restart: Restart,
@@ -267,14 +269,14 @@ impl Report {
             self.parties,
             self.protocol
         );
-        let parts = [
-            Some(self.latency.text()),
-            self.rate.as_ref().map(Rated::text),
+        let parts = [Some(self.latency.text()), self.rate.as_ref().map(Rated::text)].into_iter();
+        let parts = parts.chain(self.calls.iter().map(|calls| Some(calls.text())));
+        let parts = parts.chain([
             self.large.as_ref().map(Large::text),
             self.memory.as_ref().map(Memory::text),
             Some(self.restart.text()),
-        ];
-        for part in parts.into_iter().flatten() {
+        ]);
+        for part in parts.flatten() {
             let _ = writeln!(text, "{part}");
         }
         text
