@@ -48,7 +48,7 @@ pub(crate) fn catalogue(names: &[String]) -> Catalogue {
         Some("loans.csv"),
         &[
             ("id", "u32 not null", &["unique"]),
-            ("owed", "decimal(9,2)", &["less than 100000"]),
+            ("owed", "decimal(9,2) not null", &["less than 100000"]),
         ],
     );
     let people = table(

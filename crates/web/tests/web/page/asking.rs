@@ -80,6 +80,10 @@ fn a_new_user_asks_with_the_mouse_and_sees_the_answer() {
     browser.until_shown("South Bank");
     browser.until_shown("Not connected; this is as of");
     browser.until_shown("stands here as you type");
+    browser.screen(1280, 900, "light");
+    browser.click(".of-party details summary");
+    browser.until_shown("decimal(9,2) not null, less than 100000");
+    browser.until_shown("an answer tells of groups of 10 rows or more only");
     // Names are put in with the mouse; a table of two parties with its party.
     browser.click("#sql");
     browser.keys("SELECT region, SUM(owed) AS total FROM");
@@ -325,6 +329,55 @@ fn markup_in_names_queries_and_faults_is_text() {
     go(&browser, &world, "jobs", "Jobs");
     browser.until_shown(&sql[..40]);
     clean();
+    assert_clean(&browser);
+}
+
+#[test]
+fn an_approver_sees_what_differs_from_what_was_approved() {
+    let world = world();
+    let query = |least: u32| {
+        format!(
+            "query = {}",
+            json!(QUERY.replace("GROUP", &format!("WHERE owed > {least} GROUP")))
+        )
+    };
+    let propose = |least, key| {
+        world
+            .fake
+            .propose(1, &query(least), key, Actor::Peer(1))
+            .expect("proposed")
+    };
+    let (old, new) = (propose(500, "old"), propose(20, "new"));
+    let at = QUERY.find("GROUP").expect("there") as u64 + 13;
+    world.fake.shown.lock().expect("whole").weighed = Weighed {
+        compared: Some(Compared {
+            job: old.proposal.id.to_string(),
+            same_but_for_constants: true,
+            constants: vec![OtherConstant {
+                from: at,
+                to: at + 2,
+                before: "500".into(),
+            }],
+            differs: vec!["The answer goes also to South Bank.".into()],
+        }),
+        allowance: vec!["Table loans: 2 of 5 answers of the last 24 hours are used; 3 are left.".into()],
+    };
+    let Some(browser) = enter(&world) else { return };
+    browser.screen(1280, 900, "light");
+    go_to_job(&browser, &world, &new);
+    for text in [
+        "They are marked above; in their places stood 500.",
+        "The answer goes also to South Bank.",
+        "2 of 5 answers of the last 24 hours",
+        "North Bank (you) learns the answer",
+    ] {
+        browser.until_shown(text);
+    }
+    let marked = browser.run(
+        "return [...document.querySelectorAll('pre.sql mark')].map((one) => [one.textContent, one.title])",
+    );
+    assert_eq!(marked, json!([["20", "before: 500"]]));
+    browser.picture("job-of-a-peer");
     assert_clean(&browser);
 }
 
