@@ -169,22 +169,6 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "key-used",
             "use a new idempotency key for a new job",
         ),
-        Error::Call(_) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "bad-call",
-            "change what the message names, and try again",
-        ),
-        Error::OtherCall { .. } => (
-            StatusCode::CONFLICT,
-            "name-used",
-            "give each call a name of its own, and the same name only to make the same call again",
-        ),
-        Error::CallFailed(_) => (
-            StatusCode::CONFLICT,
-            "call-failed",
-            "see why, and make it again under another name",
-        ),
-        Error::Calls { .. } => (StatusCode::CONFLICT, "calls-used-up", "propose the job anew"),
         Error::Full { .. } => (
             StatusCode::INSUFFICIENT_STORAGE,
             "disk-full",
@@ -240,6 +224,29 @@ fn answer(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
             "unknown-outcome",
             "look at the present state before trying again",
         ),
+        _ => return of_call(error),
+    })
+}
+
+/// The same of calls of a job that stands.
+fn of_call(error: &Error) -> Option<(StatusCode, &'static str, &'static str)> {
+    Some(match error {
+        Error::Call(_) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad-call",
+            "change what the message names, and try again",
+        ),
+        Error::OtherCall { .. } => (
+            StatusCode::CONFLICT,
+            "name-used",
+            "give each call a name of its own, and the same name only to make the same call again",
+        ),
+        Error::CallFailed(_) => (
+            StatusCode::CONFLICT,
+            "call-failed",
+            "see why, and make it again under another name",
+        ),
+        Error::Calls { .. } => (StatusCode::CONFLICT, "calls-used-up", "propose the job anew"),
         _ => return None,
     })
 }

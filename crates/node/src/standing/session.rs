@@ -57,11 +57,11 @@ impl Words {
 
     /// At a follower, those to the leader; at the leader, those to all others.
     pub(crate) fn of(me: u8, connections: Connections) -> Self {
-        let wanted = |channel: &Box<dyn Channel>| me == LEADER || channel.peer().0 == LEADER;
+        let is_wanted = |peer: PartyId| me == LEADER || peer.0 == LEADER;
         let mut purposes = connections.by_purpose().into_iter();
-        let mut next = || {
-            let channels = purposes.next().unwrap_or_default();
-            channels.into_iter().filter(wanted).collect()
+        let mut next = || -> Vec<Box<dyn Channel>> {
+            let channels = purposes.next().unwrap_or_default().into_iter();
+            channels.filter(|channel| is_wanted(channel.peer())).collect()
         };
         Words {
             offers: next(),
