@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
-use cenote::catalogue::{Check, OwnCatalogue, Published, Refused};
+use cenote::catalogue::{Check, OwnCatalogue, Published, Refused, party_of};
 use cenote::query::{Declared, Policy};
 use cenote_service::audit::Event;
-use cenote_service::job::{Binding, Digest, Source};
+use cenote_service::job::{Binding, Digest, Proposal, Source};
 use cenote_service::live::{AlarmKind, Approval, Happened};
 use cenote_service::{self as service, Database, Edition, Heard, Timestamp};
 
@@ -19,6 +20,7 @@ use crate::locks::{Mutex, lock};
 use crate::message::Message;
 use crate::monitor::Monitor;
 use crate::own_data::OwnData;
+use crate::peer::Bucket;
 use crate::peers::Peers;
 use crate::settings::Settings;
 
@@ -37,6 +39,13 @@ pub(crate) struct Catalogues {
     state: Mutex<State>,
 }
 
+/// Refusals of a peer's catalogues that are told, a second.
+const REFUSALS: f64 = 1.0 / 600.0;
+/// New versions of a peer's catalogue that are asked for, a second.
+const EDITIONS: f64 = 1.0 / 60.0;
+/// How many of either may come at once.
+const BURST: f64 = 20.0;
+
 #[derive(Default)]
 struct State {
     own: OwnCatalogue,
@@ -51,6 +60,10 @@ struct State {
     asked: BTreeMap<u8, (u64, Digest)>,
     /// What a peer has offered and was refused last.
     refused: BTreeMap<u8, (u64, Digest)>,
+    /// How many refusals of a peer's are told yet.
+    refusals: BTreeMap<u8, Bucket>,
+    /// How many new versions of a peer's are asked for yet.
+    editions: BTreeMap<u8, Bucket>,
     /// Why the rules of tables could not be read last.
     fault: Option<String>,
 }
@@ -152,6 +165,10 @@ impl Catalogues {
     fn publish(&self, own: OwnCatalogue, policy: Option<&Policy>) -> Result<(), Error> {
         let me = self.settings.me;
         let whole = own.whole(policy);
+        // The rules of tables make it longer.
+        whole.check(me).map_err(|refused| {
+            Error::Settings(format!("the catalogue with the rules of its tables: {refused}"))
+        })?;
         let mut texts = BTreeMap::from([(me, whole.text())]);
         for party in (0..self.peers.count()).filter(|party| *party != me) {
             texts.insert(party, own.for_party(party, policy).text());
@@ -241,6 +258,14 @@ impl Catalogues {
                     ),
                 )),
                 _ => {
+                    let editions = state
+                        .editions
+                        .entry(from)
+                        .or_insert_with(|| Bucket::with(EDITIONS, BURST));
+                    // It is offered again.
+                    if !editions.take(Instant::now()) {
+                        return self.monitor.refused(from);
+                    }
                     state.asked.insert(from, offered);
                     Ok(())
                 }
@@ -306,7 +331,18 @@ impl Catalogues {
     /// What a peer publishes does not pass a check.
     fn refuse(&self, from: u8, offered: (u64, Digest), refused: &Refused) {
         self.monitor.refused(from);
-        lock(&self.state).refused.insert(from, offered);
+        {
+            let state = &mut *lock(&self.state);
+            state.refused.insert(from, offered);
+            // A peer that is refused again and again does not fill the audit log.
+            let refusals = state
+                .refusals
+                .entry(from)
+                .or_insert_with(|| Bucket::with(REFUSALS, BURST));
+            if !refusals.take(Instant::now()) {
+                return;
+            }
+        }
         if let Some(unsaid) = self.peers.line_on(from) {
             tracing::warn!(from, %refused, unsaid, "the catalogue of a peer is refused");
         }
@@ -350,12 +386,20 @@ impl Catalogues {
         approval
     }
 
+    /// The data that goes with this party's inputs of a job where nobody chooses, if there is some for each: what the catalogue names, or what is called as they are.
+    pub(crate) fn usual_binding(&self, proposal: &Proposal, compiled: &Compiled) -> Option<Vec<Binding>> {
+        let named = self.data_for(compiled.tables());
+        self.data.usual_binding(proposal, &named)
+    }
+
     /// The data that goes with these tables of this party, where a job declares them as they were published.
     pub(crate) fn data_for<'a>(
         &self,
         tables: impl Iterator<Item = &'a Declared>,
     ) -> BTreeMap<String, String> {
         let state = lock(&self.state);
+        let own = &self.settings.names[usize::from(self.settings.me)];
+        let tables = tables.filter(|table| party_of(&table.name).is_none_or(|party| party == own));
         let data =
             tables.filter_map(|table| Some((table.name.clone(), state.own.data_for(table)?.to_owned())));
         data.collect()

@@ -94,7 +94,7 @@ impl Decisions {
             // A person has to look into that first.
             return Ok(job.clone());
         }
-        let mut binding = self.data.usual_binding(&job.proposal);
+        let mut binding = self.catalogues.usual_binding(&job.proposal, compiled);
         if let (Work::Query(query), Some(rules)) = (&compiled.work, self.data.rules_of_tables()?) {
             if let Err(error) = rules.check_job(PartyId(self.me), query.job()) {
                 return self.declines(id, error.to_string());
@@ -185,7 +185,7 @@ impl Decisions {
         }
         match &compiled.work {
             Work::Circuit { .. } => Some(Rules {
-                binding: self.data.usual_binding(proposal)?,
+                binding: self.catalogues.usual_binding(proposal, compiled)?,
                 policy: policy.clone(),
                 size: compiled.size,
             }),

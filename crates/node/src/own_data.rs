@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use cenote::PartyId;
-use cenote::catalogue::OwnTable;
+use cenote::catalogue::{OwnTable, own_name, party_of};
 use cenote::query::{self, Table};
 use cenote_service::job::{Binding, FailKind, FileMark, Job, JobId, Proposal, Source};
 use cenote_service::live::Approval;
@@ -58,6 +58,8 @@ fn check_file(name: &str, approved: Option<FileMark>, file: &File) -> std::resul
 /// What this party gives to jobs: its folder of data, what was posted, and what may be asked of its tables. While its lock is held no other is taken.
 pub(crate) struct OwnData {
     me: u8,
+    /// The names of all parties.
+    names: Vec<String>,
     pub(crate) folder: Folder,
     pub(crate) posted: Posted,
     /// The file of what may be asked of its tables.
@@ -74,6 +76,7 @@ impl OwnData {
     pub(crate) fn open(settings: &Settings, key: Arc<ResultKey>) -> std::result::Result<Self, String> {
         Ok(OwnData {
             me: settings.me,
+            names: settings.names.clone(),
             folder: Folder::open(&settings.data)?,
             posted: Posted::open(&settings.folder.join("posted"), key)?,
             tables: settings.tables.clone(),
@@ -81,15 +84,22 @@ impl OwnData {
         })
     }
 
-    /// The data that goes with this party's inputs by their names, if there is some for each.
-    pub(crate) fn usual_binding(&self, proposal: &Proposal) -> Option<Vec<Binding>> {
+    /// The data that goes with this party's inputs where nobody chooses, if there is some for each: what is `named` for an input, or what is called as it is.
+    pub(crate) fn usual_binding(
+        &self,
+        proposal: &Proposal,
+        named: &BTreeMap<String, String>,
+    ) -> Option<Vec<Binding>> {
         let comes_later = proposal.is_caller(self.me);
         let mine = proposal.inputs.iter();
         let mine = mine.filter(|input| input.owner == self.me && !comes_later);
         mine.map(|input| {
             Some(Binding::new(
                 input.name.clone(),
-                Source::Data(self.folder.named_as(&input.name)?),
+                Source::Data(match named.get(&input.name) {
+                    Some(data) => data.clone(),
+                    None => self.folder.named_as(&input.name)?,
+                }),
             ))
         })
         .collect()
@@ -145,9 +155,31 @@ impl OwnData {
         rules.map_err(|error| Error::Approval(error.to_string()))
     }
 
+    /// Sees that no table of a query has the name of a party before it that does not own it, and that what stands before a name of this party's is its own.
+    pub(crate) fn check_parties(&self, compiled: &Compiled) -> std::result::Result<(), String> {
+        for table in compiled.tables() {
+            let Some(party) = party_of(&table.name) else {
+                continue;
+            };
+            let owner = usize::from(table.party.0);
+            let is_others = self.names.iter().position(|name| name == party);
+            if is_others.is_some_and(|named| named != owner) {
+                return Err(format!(
+                    "the job calls a table of party {owner} {:?}, and {party} is another party",
+                    table.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Sees that a query may be asked of this party's tables, with the data that is bound to them.
     pub(crate) fn check_tables(&self, compiled: &Compiled, binding: &[Binding]) -> Result<()> {
-        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
+        let Work::Query(query) = &compiled.work else {
+            return Ok(());
+        };
+        self.check_parties(compiled).map_err(Error::Approval)?;
+        let Some(rules) = self.rules_of_tables()? else {
             return Ok(());
         };
         let refused = |error: cenote::Error| Error::Approval(error.to_string());
@@ -161,7 +193,12 @@ impl OwnData {
                 Source::Data(name) => Some(name.as_str()),
                 Source::Posted => None,
             };
-            let usual = self.folder.named_as(&bound.input);
+            // A rule that calls the table by its short name is for the data that is called so.
+            let name = match rules.names(&bound.input) {
+                true => bound.input.as_str(),
+                false => own_name(&bound.input),
+            };
+            let usual = self.folder.named_as(name);
             rules
                 .check_data(&bound.input, data, usual.as_deref())
                 .map_err(refused)?;

@@ -327,15 +327,22 @@ impl Known {
 /// So much a second in the long run, and a little more at once.
 pub(crate) struct Bucket {
     rate: f64,
+    most: f64,
     left: f64,
     last: Instant,
 }
 
 impl Bucket {
     pub(crate) fn new(rate: f64) -> Self {
+        Self::with(rate, rate * BURST)
+    }
+
+    /// The same with so much at once.
+    pub(crate) fn with(rate: f64, most: f64) -> Self {
         Bucket {
             rate,
-            left: rate * BURST,
+            most,
+            left: most,
             last: Instant::now(),
         }
     }
@@ -343,7 +350,7 @@ impl Bucket {
     fn fill(&mut self, now: Instant) {
         let passed = now.duration_since(self.last).as_secs_f64();
         self.last = self.last.max(now);
-        self.left = (self.left + passed * self.rate).min(self.rate * BURST);
+        self.left = (self.left + passed * self.rate).min(self.most);
     }
 
     /// Takes one, if there is one.

@@ -157,6 +157,7 @@ impl Proposals {
                 self.parties
             )));
         }
+        self.data.check_parties(compiled).map_err(Error::Proposal)?;
         let now = Timestamp::now();
         let takes = self.kept.find_taken(compiled)?;
         self.kept.has_room_to_keep(compiled).map_err(Error::Proposal)?;
@@ -298,7 +299,10 @@ impl Proposals {
             true => Err("it has more parties than this service".to_owned()),
             false => Ok(()),
         };
-        let checked = compiled.check(&proposal).and_then(|()| there());
+        let checked = compiled
+            .check(&proposal)
+            .and_then(|()| there())
+            .and_then(|()| self.data.check_parties(compiled));
         if let Err(reason) = checked {
             return self.refuse(from, &proposal, &reason);
         }

@@ -203,7 +203,11 @@ impl Core {
         }
         let program = job.proposal.program.digest;
         let limits = self.base.policy.read().disclosures_of(&program);
-        let binding = self.base.data.usual_binding(&job.proposal).unwrap_or_default();
+        let binding = self
+            .base
+            .catalogues
+            .usual_binding(&job.proposal, compiled)
+            .unwrap_or_default();
         for bound in binding {
             let Source::Data(name) = bound.source else {
                 continue;

@@ -182,6 +182,9 @@ impl Declared {
             return self.wrong("`unique` names more columns than the table has");
         }
         for (at, columns) in self.unique.iter().enumerate() {
+            if columns.len() > self.fields.len() {
+                return self.wrong("`unique` names more columns than the table has");
+            }
             let twice = |(place, column): (usize, &String)| columns[..place].contains(column);
             if columns.is_empty()
                 || columns.iter().enumerate().any(twice)

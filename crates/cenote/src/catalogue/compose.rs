@@ -7,7 +7,7 @@ use cenote_query::{Answer, Count, Declared, Place, Query, Schema, TableName, mea
 use cenote_session::Parties;
 use cenote_tables::printable;
 
-use super::own::own_name;
+use super::own::{own_name, party_of};
 use super::published::{Published, PublishedTable};
 use super::words::quoted;
 use crate::Protocol;
@@ -123,7 +123,7 @@ pub fn compose(
         found.push((table, declared.clone()));
         Ok(declared)
     })?;
-    link(&mut found);
+    link(names, &mut found);
     let least = found
         .iter()
         .map(|(table, _)| table.limits.min_group())
@@ -277,19 +277,26 @@ fn word(name: &str) -> String {
 }
 
 /// Tables that have the same rows as another one promise so if the other is in the job.
-fn link(found: &mut [(&PublishedTable, Declared)]) {
-    let called: Vec<(String, String)> = found
+fn link(names: &[String], found: &mut [(&PublishedTable, Declared)]) {
+    let called: Vec<(u8, String, String)> = found
         .iter()
-        .map(|(table, declared)| (table.name.clone(), declared.name.clone()))
+        .map(|(table, declared)| (declared.party.0, table.name.clone(), declared.name.clone()))
         .collect();
     for (table, declared) in found {
         let Some(other) = &table.same_rows_as else {
             continue;
         };
-        let mut others = called.iter().filter(|(_, name)| *name != declared.name);
-        let exact = called.iter().find(|(_, name)| name == other);
-        let other = exact.or_else(|| others.find(|(published, _)| published == own_name(other)));
-        declared.same_rows_as = other.map(|(_, name)| name.clone());
+        let is_meant = |(party, published, name): &&(u8, String, String)| {
+            let owner = names.get(usize::from(*party));
+            let is_owner = party_of(other).is_none_or(|named| owner.is_some_and(|owner| owner == named));
+            *name != declared.name && published == own_name(other) && is_owner
+        };
+        let mut meant = called.iter().filter(is_meant);
+        // The owner has promised this of one table.
+        declared.same_rows_as = match (meant.next(), meant.next()) {
+            (Some((_, _, name)), None) => Some(name.clone()),
+            _ => None,
+        };
     }
 }
 

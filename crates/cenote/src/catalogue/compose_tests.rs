@@ -108,6 +108,14 @@ fn tables_with_the_same_rows_promise_so_where_both_are_there() {
         .compose("SELECT SUM(owed) AS n FROM third", |_| ())
         .unwrap();
     assert!(!alone.job.contains("same_rows_as"), "{}", alone.job);
+    // Another party's table of that name is another table.
+    let mut parties = parties;
+    let bank = parties.0[1].tables.iter().find(|table| table.name == "bank");
+    let bank = bank.cloned().unwrap();
+    parties.0[0].tables.insert(0, bank);
+    let other = sql.replace("south.bank", "north.bank");
+    let other = parties.compose(&other, |_| ()).unwrap();
+    assert!(!other.job.contains("same_rows_as"), "{}", other.job);
 }
 
 #[test]

@@ -19,7 +19,7 @@ mod words;
 mod tests;
 
 pub use self::compose::{Composed, ComposedTable, Known, Unfit, Wanted, compose};
-pub use self::own::{OwnCatalogue, OwnTable, own_name, usual_names, wrong_data_name};
+pub use self::own::{OwnCatalogue, OwnTable, own_name, party_of, usual_names, wrong_data_name};
 pub use self::published::{
     Check, Limits, MAX_BYTES, MAX_COLUMNS, MAX_TABLES, Published, PublishedTable, Refused, TableRule,
 };

@@ -177,14 +177,14 @@ impl OwnCatalogue {
         };
         let is_same = as_published(declared) == as_published(&own.declared);
         // A job may leave the promise out, and call the other table by its party too.
-        let same_rows = |declared: &Declared| {
-            declared
-                .same_rows_as
-                .as_deref()
-                .map(|name| own_name(name).to_owned())
+        let promises_no_more = match (&declared.same_rows_as, &own.declared.same_rows_as) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(theirs), Some(own)) => {
+                let parties = party_of(theirs).zip(party_of(own));
+                own_name(theirs) == own_name(own) && parties.is_none_or(|(theirs, own)| theirs == own)
+            }
         };
-        let promises_no_more =
-            declared.same_rows_as.is_none() || same_rows(declared) == same_rows(&own.declared);
         (is_same && promises_no_more).then_some(own.data.as_str())
     }
 
@@ -214,6 +214,11 @@ impl OwnCatalogue {
         }
         warnings
     }
+}
+
+/// What stands before the name of a table: that of its party.
+pub fn party_of(table: &str) -> Option<&str> {
+    table.rsplit_once('.').map(|(party, _)| party)
 }
 
 /// The name of a table, without that of its party.

@@ -204,6 +204,7 @@ impl Published {
         let mut names = BTreeSet::new();
         for table in &self.tables {
             table.check_names()?;
+            table.check_numbers()?;
             if !names.insert(table.name.to_lowercase()) {
                 let what = format!("two tables are called {}", table.name);
                 return Err(Refused::new(Check::Names, what));
@@ -308,6 +309,24 @@ impl PublishedTable {
             .into_iter()
             .next()
             .ok_or_else(|| wrong("it is none".into()))
+    }
+
+    /// Job files hold no larger numbers.
+    fn check_numbers(&self) -> Result<(), Refused> {
+        let promised = [&self.at_most, &self.distinct, &self.below];
+        let promised = promised.into_iter().flat_map(BTreeMap::values).copied();
+        let limits = match &self.limits {
+            Limits::Rule(rule) => vec![rule.min_group, rule.answers_per_day.unwrap_or(0)],
+            Limits::Free | Limits::Closed => Vec::new(),
+        };
+        let mut all = promised.chain(limits).chain([self.max_rows]);
+        match all.find(|number| i64::try_from(*number).is_err()) {
+            None => Ok(()),
+            Some(number) => Err(Refused::new(
+                Check::Size,
+                format!("table {} says {number}, which no job file holds", self.name),
+            )),
+        }
     }
 
     fn check_names(&self) -> Result<(), Refused> {

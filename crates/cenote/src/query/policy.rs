@@ -97,6 +97,11 @@ impl Policy {
             .ok_or_else(|| self.refused(table, "it is not named there"))
     }
 
+    /// Whether there is a rule for a table of just this name.
+    pub fn names(&self, table: &str) -> bool {
+        self.rules.iter().any(|rule| rule.name == table)
+    }
+
     /// The rule for a table. A job may put the name of its party before that of the table.
     fn known(&self, table: &str) -> Option<&Rule> {
         let named = |name: &str| self.rules.iter().find(|rule| rule.name == name);

@@ -250,6 +250,77 @@ fn published_tables_need_no_data_with_an_approval() {
     assert!(refused.contains("party-0.bank_0"), "{refused}");
 }
 
+/// The data that the catalogue names is what rules approve with, too, whatever else lies beside it.
+#[test]
+fn rules_approve_with_the_data_of_the_catalogue() {
+    let policy = "[[rule]]\nname = \"all\"\ndata = \"any\"\nthen = \"approve\"\n";
+    let world = World::new(2, policy);
+    stock_tables(&world);
+    let data = world.path(1).join("data");
+    std::fs::copy(data.join("bank_1.csv"), data.join("bank_1-2026.csv")).expect("copied");
+    std::fs::write(data.join("bank_1.csv"), "id,owed\n1,1\n").expect("written");
+    publish(&world, 0, &bank(0, 4, ""));
+    publish(
+        &world,
+        1,
+        &bank(1, 4, "").replace("\"bank_1.csv\"", "\"bank_1-2026.csv\""),
+    );
+    sees(&world, 0, 1, &["bank_1"]);
+    let made = world.node(0).compose(Compose {
+        sql: "SELECT SUM(a.owed + b.owed) AS joint FROM bank_0 a JOIN bank_1 b USING (id)".into(),
+        receivers: vec!["party-0".into()],
+        ..Compose::default()
+    });
+    let id = submit(&world, made.expect("made").job, "by rule");
+    world.wait_for(id, StateName::Done);
+    assert_eq!(answer(&world, 0, id)["answer"]["rows"], json!([["1111"]]));
+    assert_eq!(
+        world.job(1, id).binding[0].source,
+        cenote_service::job::Source::Data("bank_1-2026.csv".into())
+    );
+}
+
+/// A job that puts the name of another party before a table is not approved, and what stands before a name opens no other file.
+#[test]
+fn a_table_behind_the_name_of_another_party_is_refused() {
+    let world = World::with(2, NONE, |settings| {
+        settings.tables = Some(settings.data.with_file_name("tables.toml"));
+    });
+    stock_tables(&world);
+    for party in [0, 1] {
+        let rules = format!("[[table]]\nname = \"bank_{party}\"\n");
+        std::fs::write(world.path(party).join("tables.toml"), rules).expect("written");
+        publish(&world, party, &bank(party, 4, ""));
+    }
+    let data = world.path(1).join("data");
+    std::fs::copy(data.join("bank_1.csv"), data.join("2019.bank_1.csv")).expect("copied");
+    sees(&world, 0, 1, &["bank_1"]);
+    let made = world.node(0).compose(Compose {
+        sql: "SELECT SUM(owed) AS s FROM \"party-1\".bank_1".into(),
+        receivers: vec!["party-0".into()],
+        ..Compose::default()
+    });
+    let job = made.expect("made").job;
+    let other = job.replace("party-1", "party-0");
+    let refused = world
+        .node(0)
+        .submit(submission(other, "other"), person())
+        .map(drop);
+    assert!(refused.is_err_and(|error| error.to_string().contains("another party")));
+    let id = submit(&world, job.replace("party-1", "2019"), "2019");
+    world.wait_for(id, StateName::Proposed);
+    let with = |data: &str| with_data(&[("2019.bank_1", data)]);
+    let refused = world
+        .node(1)
+        .approve(id, with("2019.bank_1.csv"), person())
+        .map(drop);
+    assert!(refused.is_err_and(|error| error.to_string().contains("not for the data")));
+    world
+        .node(1)
+        .approve(id, with("bank_1.csv"), person())
+        .expect("the data of the rule");
+}
+
 /// The rules of tables hold however a job calls a table.
 #[test]
 fn a_table_behind_the_name_of_its_party_has_its_rule() {

@@ -205,3 +205,42 @@ fn a_catalogue_is_shown_as_it_is_asked_for() {
     });
     assert_eq!(shown.load(Ordering::SeqCst), 0);
 }
+
+/// A peer that offers without end fills neither the audit log nor this party's time.
+#[test]
+fn a_flood_of_offers_is_told_and_asked_for_seldom() {
+    let (world, honest) = honest_world();
+    let offer = |version: u64, content: &[u8]| {
+        let digest = Digest::of(content);
+        world
+            .hub
+            .say(1, 0, Message::Catalogue { version, digest }.to_bytes());
+    };
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    world.hub.meddle(Some(Arc::new(move |from, to, message| {
+        if (from, to) == (0, 1) && matches!(Message::parse(&message), Ok(Message::ShowCatalogue { .. })) {
+            count.fetch_add(1, Ordering::SeqCst);
+            return Vec::new();
+        }
+        vec![message]
+    })));
+    let counts = || world.node(0).counts().refused.get(&1).copied().unwrap_or(0);
+    let before = counts();
+    for number in 0..100_u64 {
+        offer(0, &[number as u8 % 2]);
+        offer(1000 + number, &number.to_le_bytes());
+    }
+    // Of the second kind some are asked for, and all others are counted.
+    until("all were heard", || {
+        counts() - before + asked.load(Ordering::SeqCst) as u64 == 200
+    });
+    let (told, asked) = (refused(&world, Check::Version), asked.load(Ordering::SeqCst));
+    assert!(
+        (1..=21).contains(&told) && (1..=21).contains(&asked),
+        "{told}, {asked}"
+    );
+    assert_eq!(known(&world, 0, 1).version, 1);
+    assert!(!honest.tables.is_empty());
+    world.verify();
+}
