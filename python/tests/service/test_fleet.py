@@ -84,7 +84,7 @@ def test_what_there_is(services: list[Service]) -> None:
     assert stock.protocol == "three"
     assert stock.target > 0
     assert service.kept() == []
-    assert [data.name for data in service.data()] == ["x.txt", "y.txt"]
+    assert [data.name for data in service.data()] == ["bank.csv"]
     assert isinstance(service.running(), list)
     assert isinstance(service.alarms(), list)
 
@@ -165,26 +165,60 @@ def test_data_that_does_not_fit_is_refused_before_it_is_sent(services: list[Serv
     assert job.cancel().state == "cancelled"
 
 
+def adder(more: str = "") -> str:
+    """Give a job of an 8-bit adder: anna gives x, bert gives y, and all learn the sum."""
+    head = f'protocol = "three"\ncircuit = "lib:add8"\nlanes = 1\n{more}'
+    return f"{head}[[input]]\nparty = 0\n[[input]]\nparty = 1\n[[output]]\nto = [0, 1, 2]\n"
+
+
+def approved(services: list[Service], job: str, given: dict[int, dict[str, int]]) -> None:
+    """Have the parties take part in a job, each with what it gives."""
+    for number, data in given.items():
+        arrived(services[number], job)
+        services[number].job(job).approve(data=data)
+
+
 def test_a_circuit_and_its_outputs(services: list[Service], fleet: Fleet) -> None:
-    job = services[0].propose(fleet.folder / "sample.toml")
+    job = services[0].propose(adder(), data={"x": [20]})
+    approved(services, job.id, {1: {"y": 22}, 2: {}})
     assert job.wait(30).program_kind == "circuit"
     assert job.result() == {"sum": [42]}
-    explicit = services[0].propose(
-        (fleet.folder / "sample.toml").read_text() + "# by hand\n", data={"x": [5]}, within=60, key="a word of its own"
-    )
+    text = adder() + "# by hand\n"
+    explicit = services[0].propose(text, data={"x": [5]}, within=60, key="a word of its own")
     arrived(services[1], explicit.id)
     assert services[1].job(explicit.id).status().state in {"proposed", "approved", "queued", "running", "done"}
-    again = services[0].propose(
-        (fleet.folder / "sample.toml").read_text() + "# by hand\n", data={"x": [5]}, within=60, key="a word of its own"
-    )
+    again = services[0].propose(text, data={"x": [5]}, within=60, key="a word of its own")
     assert again.id == explicit.id
-    for number, data in ((1, {"y": 6}), (2, {})):
-        arrived(services[number], explicit.id)
-        job = services[number].job(explicit.id)
-        if job.status().state == "proposed" and job.status().decisions[number] is None:
-            job.approve(data=data)
+    approved(services, explicit.id, {1: {"y": 6}, 2: {}})
     explicit.wait(30)
     assert explicit.result() == {"sum": [11]}
+
+
+def test_a_job_that_stands_is_called(services: list[Service], fleet: Fleet) -> None:
+    job = services[0].propose(adder("[standing]\ncalls = 3\ncallers = [0]\n"), approve=True)
+    approved(services, job.id, {1: {"y": 22}, 2: {}})
+    assert job.call({"x": 20}, name="first", timeout=30) == {"sum": [42]}
+    view = job.status()
+    assert view.standing is not None
+    assert (view.state, view.standing.calls, view.standing.callers) == ("running", 3, (0,))
+    # The same again is the same call.
+    assert job.call({"x": [20]}, name="first") == {"sum": [42]}
+    with pytest.raises(ServiceRefused) as refused:
+        job.call({"x": 21}, name="first")
+    assert (refused.value.code, refused.value.key) == ("name-used", "first")
+    with pytest.raises(ServiceRefused, match="missing"):
+        job.call({})
+    with pytest.raises(UsageError, match="whole numbers"):
+        job.call({"x": -1})
+
+    async def others() -> list[dict[str, list[int]]]:
+        async with aio.Service.of(fleet.party(0)) as service:
+            return [await service.job(job.id).call({"x": value}) for value in (1, 2)]
+
+    assert asyncio.run(others()) == [{"sum": [23]}, {"sum": [24]}]
+    assert job.wait(30).state == "done"
+    with pytest.raises(ServiceRefused):
+        job.call({"x": 1})
 
 
 def test_declined_and_cancelled_jobs(services: list[Service]) -> None:

@@ -41,6 +41,7 @@ from cenote.service._types import (
     Peer,
     Revealed,
     Running,
+    Standing,
     Stock,
     Take,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "ServiceProblem",
     "ServiceRefused",
     "ServiceTimeout",
+    "Standing",
     "Stock",
     "Take",
     "Unanswered",

@@ -6,7 +6,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 from urllib.parse import quote, urlencode
@@ -22,6 +22,7 @@ from cenote.service._types import (
     STATES,
     About,
     Alarm,
+    Calls,
     Data,
     Event,
     Fetched,
@@ -52,6 +53,8 @@ _PAUSE, _LONGEST_PAUSE, _HELD = 0.1, 5.0, 5.0
 _FOREVER = 1e8
 # How long to wait before it is asked again whether a job is there: at first, and at most; and for its answer, at least.
 _SOON, _LATER, _ANSWER = 0.05, 1.0, 1.0
+# Seconds that one request waits for the outcome of a call, at most.
+_CALL = 30.0
 # Refusals after which the same may go well a moment later.
 _PASSING = (408, 429, 503)
 # Bytes of a file of a job, at most.
@@ -477,6 +480,34 @@ class JobCore:
 
             self._result = yield from self.core._work(make)
         return self._result
+
+    def call(
+        self, inputs: Mapping[str, int | Sequence[int]], name: str | None, timeout: float | None
+    ) -> Steps[dict[str, list[int]]]:
+        """Make a call, and give what this party learns of it. It is asked for under its name until it has ended."""
+        deadline = self.core.deadline(timeout)
+        job = yield from self.whole(deadline)
+        path, name = f"/programs/{job}/calls", name or secrets.token_hex(16)
+        made = {"name": name, "inputs": _data.values(inputs)}
+        doubt = "it may have been made; call(…, name=error.key) gives its outcome"
+        while True:
+            left = _CALL if deadline is None else min(_CALL, deadline - self.core.clock())
+            body = {"calls": [made], "wait": max(0, int(left))}
+            answer = yield from self.core.ask("POST", path, body, again=True, doubt=doubt, word=name)
+            value = yield from self.core._json(path, answer)
+            ended = self.core.understood(path, partial(read, Calls, value)).calls
+            if len(ended) != 1 or (ended[0].answer is None) == (ended[0].problem is None):
+                raise _errors.not_of_form(self.core.url, path, "it has not one outcome")
+            if ended[0].answer is not None:
+                return self.core.understood(path, partial(_data.outputs_of, ended[0].answer))
+            problem = value["calls"][0]["problem"]
+            if problem["code"] == "call-waits":
+                if self.core._is_over(deadline):
+                    raise self.core._too_late(f"the outcome of call {name} of job {job}")
+                continue
+            refused = _errors.refused(self.core.url, "POST", path, 409, json.dumps(problem).encode())
+            refused.key = name
+            raise refused
 
     def hear(self, timeout: float | None) -> Hearing:
         """Give its events until it has ended."""

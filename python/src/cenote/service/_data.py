@@ -152,6 +152,22 @@ def result_of(fetched: Fetched, report: dict[str, Any]) -> Result:
     raise NotOfForm("it has neither an answer nor outputs")
 
 
+def outputs_of(fetched: Fetched) -> dict[str, list[int]]:
+    """Give the outputs of a circuit: a list of numbers for each, one for each lane."""
+    return {output.name: _numbers(output) for output in fetched.outputs or () if output.values is not None}
+
+
+def values(given: Mapping[str, int | Sequence[int]]) -> dict[str, str]:
+    """Give whole numbers for inputs as a call carries them."""
+    texts = {}
+    for name, numbers in given.items():
+        listed = [numbers] if isinstance(numbers, int) else list(numbers)
+        if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in listed):
+            raise UsageError(f"the input {name} is given by whole numbers from 0: one, or one for each lane")
+        texts[name] = "\n".join(map(str, listed))
+    return texts
+
+
 def _numbers(output: Output) -> list[int]:
     try:
         return [int(value, 16) for value in output.values or ()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
@@ -222,6 +222,40 @@ class Job:
     def cancel(self) -> JobView:
         """Take it back."""
         return self._service._run(self._core.cancel())
+
+    def call(
+        self,
+        inputs: Mapping[str, int | Sequence[int]] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+    ) -> dict[str, list[int]]:
+        """Call a job that stands, and wait for the outcome.
+
+        Parameters
+        ----------
+        inputs
+            For each input of this party a whole number, or one for each lane.
+        name
+            The call's name. All callers give the same one; the same name again, with the same inputs, is the same
+            call. Without it, a random word.
+        timeout
+            Seconds to wait at most. Without it, as long as it takes.
+
+        Returns
+        -------
+        dict
+            A list of numbers for each output that this party learns, one for each lane.
+
+        Raises
+        ------
+        ServiceRefused
+            The call is wrong, or failed. An exception's ``key`` is the call's name.
+        WaitTimeout
+            It had not ended when the time was over.
+        """
+        return self._service._run(self._core.call(inputs or {}, name, timeout))
 
     def wait(self, timeout: float | None = None, *, progress: bool | Listener | None = None) -> JobView:
         """Wait until it is done.

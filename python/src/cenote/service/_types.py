@@ -62,6 +62,14 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How often a job may be called until its deadline, and the parties whose inputs come with each call."""
+
+    calls: int
+    callers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class JobView:
     """A job as one party sees it. ``state`` says where it stands, ``decisions`` what each party has decided."""
 
@@ -89,6 +97,7 @@ class JobView:
     ended_by: int | None = None
     failure: str | None = None
     reason: str | None = None
+    standing: Standing | None = None
 
     @property
     def is_open(self) -> bool:
@@ -274,6 +283,31 @@ class Fetched:
 
     answer: Answered | None = None
     outputs: tuple[Output, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why there is no outcome."""
+
+    code: str
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnded:
+    """How a call ended: with what this party learnt, or with what was wrong."""
+
+    name: str
+    answer: Fetched | None = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How calls ended, in the order in which they were made."""
+
+    calls: tuple[CallEnded, ...]
 
 
 @functools.cache

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
@@ -212,6 +212,17 @@ class Job:
     async def cancel(self) -> JobView:
         """Take it back."""
         return await self._service._run(self._core.cancel())
+
+    async def call(
+        self,
+        inputs: Mapping[str, int | Sequence[int]] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        timeout: float | None = None,
+    ) -> dict[str, list[int]]:
+        """Call a job that stands, and wait for the outcome: see :meth:`cenote.service.Job.call`."""
+        return await self._service._run(self._core.call(inputs or {}, name, timeout))
 
     async def wait(self, timeout: float | None = None, *, progress: bool | Listener | None = None) -> JobView:
         """Wait until it is done: see :meth:`cenote.service.Job.wait`."""
