@@ -21,7 +21,8 @@ fn letters_that_hide_or_turn_text_are_marked() {
     browser.until_shown("-- ⟨U+202E⟩x⟨U+200B⟩⟨U+E0041⟩");
     browser.until_shown("They are shown as ⟨U+…⟩.");
     go(&browser, &world, "jobs", "Jobs");
-    browser.until_shown("⟨U+202E⟩");
+    // The line of a list comes without the letters that the service knows; the page marks the others.
+    browser.until_shown("⟨U+E0041⟩");
     assert_eq!(
         browser.run("return document.body.textContent.includes('\\u202E')"),
         false
