@@ -1,8 +1,8 @@
 //! What is told before a decision: what a job would take, what programs compute, and how a query differs from one that was approved.
 
-use cenote::query::{Word, words};
+use cenote::query::{Declared, Proposed, Word, words};
 use cenote::{PartyId, Stated};
-use cenote_service::job::{Job, PageRequest, Program, Source, Verdict};
+use cenote_service::job::{Job, Program, Source, Verdict};
 use cenote_service::live::{
     AskedQuery, Compared, Computes, Input, OtherConstant, PlanFault, PlanStep, Planned, Weighed,
 };
@@ -11,8 +11,10 @@ use cenote_service::{Error, Result};
 use crate::compiled::{Compiled, QUERY, Work};
 use crate::core::Core;
 
-/// Jobs that are looked through for one that was approved, at most.
-const LOOKED_AT: u16 = 200;
+/// Jobs of the proposer that are looked through for one that was approved, at most.
+const LOOKED_AT: usize = 2000;
+/// Of which so many are read at once.
+const PAGE: usize = 200;
 
 impl Core {
     /// What a job of this text would take and reveal.
@@ -75,43 +77,48 @@ impl Core {
             return Ok(Weighed::default());
         }
         let compiled = self.base.programs.of_job(job)?;
-        let before = self.approved_before(job)?;
+        let (before, looked_through) = self.approved_before(job)?;
         let compared = before.map(|before| self.compare(job, &compiled, &before));
         Ok(Weighed {
             compared: compared.transpose()?,
+            looked_through,
             allowance: self.allowance(job, &compiled)?,
         })
     }
 
-    /// The latest query of the same proposer that this party has approved: one that is the same but for constants, if there is one.
-    fn approved_before(&self, job: &Job) -> Result<Option<Job>> {
+    /// The latest query of the same proposer that this party has approved: one that is the same but for constants, if there is one. Beside it, how
+    /// many jobs were looked through, if there are more.
+    fn approved_before(&self, job: &Job) -> Result<(Option<Job>, Option<u64>)> {
         let asked = self.words_of(job);
-        let page = self.base.jobs.list(PageRequest {
-            state: None,
-            before: Some(job.number),
-            limit: LOOKED_AT,
-        })?;
         let me = usize::from(self.me());
         let is_approved = |other: &Job| {
             let decision = other.decisions.get(me).and_then(Option::as_ref);
             decision.is_some_and(|decision| decision.verdict == Verdict::Approve)
         };
-        let mut approved: Vec<Job> = page
-            .jobs
-            .into_iter()
-            .filter(|other| other.proposal.proposer == job.proposal.proposer)
-            .filter(|other| other.proposal.program.kind == QUERY && is_approved(other))
-            .collect();
-        let alike = approved.iter().position(|other| {
-            let (Some(asked), Some(before)) = (&asked, self.words_of(other)) else {
-                return false;
-            };
-            are_alike(asked, &before)
-        });
-        if approved.is_empty() {
-            return Ok(None);
+        let (mut latest, mut before, mut looked) = (None, job.number, 0);
+        while looked < LOOKED_AT {
+            let page = self
+                .base
+                .jobs
+                .of_proposer(job.proposal.proposer, before, PAGE as u16)?;
+            looked += PAGE;
+            for other in page.jobs {
+                if other.proposal.program.kind != QUERY || !is_approved(&other) {
+                    continue;
+                }
+                let words = self.words_of(&other);
+                let pair = asked.as_deref().zip(words.as_deref());
+                if pair.is_some_and(|(asked, before)| are_alike(asked, before)) {
+                    return Ok((Some(other), None));
+                }
+                latest.get_or_insert(other);
+            }
+            match page.next {
+                Some(next) => before = next,
+                None => return Ok((latest, None)),
+            }
         }
-        Ok(Some(approved.swap_remove(alike.unwrap_or(0))))
+        Ok((latest, Some(looked as u64)))
     }
 
     fn words_of(&self, job: &Job) -> Option<Vec<Word>> {
@@ -124,8 +131,8 @@ impl Core {
     fn compare(&self, job: &Job, compiled: &Compiled, before: &Job) -> Result<Compared> {
         let (asked, known) = (self.words_of(job), self.words_of(before));
         let pairs = asked.as_deref().zip(known.as_deref());
-        let same = pairs.is_some_and(|(asked, known)| are_alike(asked, known));
-        let constants = match pairs.filter(|_| same) {
+        let are_alike = pairs.is_some_and(|(asked, known)| are_alike(asked, known));
+        let constants = match pairs.filter(|_| are_alike) {
             None => Vec::new(),
             Some((asked, known)) => {
                 let others = asked
@@ -147,7 +154,7 @@ impl Core {
         }
         Ok(Compared {
             job: before.proposal.id.to_string(),
-            same_but_for_constants: same,
+            same_but_for_constants: are_alike && differs.is_empty(),
             constants,
             differs,
         })
@@ -270,13 +277,134 @@ fn other_promises(compiled: &Compiled, known: &Compiled) -> Vec<String> {
             }
         }
     }
-    if let (Work::Query(new), Work::Query(old)) = (&compiled.work, &known.work) {
-        let (new, old) = (new.job().answer().0, old.job().answer().0);
+    let (Work::Query(new), Work::Query(old)) = (&compiled.work, &known.work) else {
+        return differs;
+    };
+    differs.extend(other_tables(new, old));
+    let ((new_group, new_most), (old_group, old_most)) = (new.job().answer(), old.job().answer());
+    if new_group != old_group {
+        differs.push(format!(
+            "Groups of fewer than {new_group} rows are left out, and before those of fewer than {old_group}."
+        ));
+    }
+    let bound = |most: Option<u64>| most.map_or("no bound".into(), |most| most.to_string());
+    let (schema, before) = (new.job().query().schema(), old.job().query().schema());
+    let joined = |most: Option<usize>| bound(most.map(|most| most as u64));
+    let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    let cut = |query: &Proposed| query.in_shards().unwrap_or_else(|| "not cut".into());
+    let settings = [
+        ("The most rows of the answer", bound(new_most), bound(old_most)),
+        (
+            "The most rows of a join",
+            joined(schema.max_join_rows),
+            joined(before.max_join_rows),
+        ),
+        (
+            "Owners compute nothing on their own rows",
+            yes(schema.secret_only),
+            yes(before.secret_only),
+        ),
+        ("Shards", cut(new), cut(old)),
+    ];
+    for (what, new, old) in settings {
         if new != old {
+            differs.push(format!("{what}: {new}; before: {old}."));
+        }
+    }
+    if differs.is_empty() {
+        let (learnt, before) = (new.learnt(), old.learnt());
+        let only = learnt.iter().filter(|sentence| !before.contains(sentence));
+        differs.extend(only.map(|sentence| format!("New: {sentence}")));
+        let gone = before.iter().filter(|sentence| !learnt.contains(sentence));
+        differs.extend(gone.map(|sentence| format!("Said no more: {sentence}")));
+    }
+    differs
+}
+
+/// What differs in tables that both queries have.
+fn other_tables(new: &Proposed, old: &Proposed) -> Vec<String> {
+    let mut differs = Vec::new();
+    let before = &old.job().query().schema().tables;
+    for table in &new.job().query().schema().tables {
+        let Some(before) = before.iter().find(|one| one.name == table.name) else {
+            continue;
+        };
+        let name = &table.name;
+        if table.party != before.party {
             differs.push(format!(
-                "Groups of fewer than {new} rows are left out, and before those of fewer than {old}."
+                "Table {name} is of {}, and was of {}.",
+                table.party, before.party
+            ));
+        }
+        let (facts, known) = (facts(table), facts(before));
+        let only = |of: &[String], without: &[String]| {
+            let only = of.iter().filter(|fact| !without.contains(fact));
+            only.cloned().collect::<Vec<_>>().join("; ")
+        };
+        let (gained, lost) = (only(&facts, &known), only(&known, &facts));
+        if !gained.is_empty() {
+            differs.push(format!("New in table {name}: {gained}."));
+        }
+        if !lost.is_empty() {
+            differs.push(format!("Left out of table {name}: {lost}."));
+        }
+        if gained.is_empty() && lost.is_empty() && facts != known {
+            differs.push(format!(
+                "The columns or promises of table {name} are in another order."
             ));
         }
     }
     differs
+}
+
+/// Columns and promises of a table, one each. Its name, owner and size are told elsewhere.
+fn facts(table: &Declared) -> Vec<String> {
+    let Declared {
+        name: _,
+        party: _,
+        max_rows: _,
+        fields,
+        unique,
+        at_most,
+        distinct,
+        below,
+        values,
+        same_rows_as,
+    } = table;
+    let mut told: Vec<String> = Vec::new();
+    told.extend(fields.iter().map(|one| {
+        let null = if one.nullable { "" } else { " not null" };
+        format!("column {} {}{null}", one.name, one.kind)
+    }));
+    told.extend(
+        unique
+            .iter()
+            .map(|columns| format!("unique {}", columns.join(", "))),
+    );
+    told.extend(
+        at_most
+            .iter()
+            .map(|(column, most)| format!("a value comes at most {most} times in {column}")),
+    );
+    told.extend(
+        distinct
+            .iter()
+            .map(|(column, most)| format!("at most {most} different values of {column}")),
+    );
+    told.extend(
+        below
+            .iter()
+            .map(|(column, end)| format!("{column} less than {end}")),
+    );
+    told.extend(
+        values
+            .iter()
+            .map(|(column, all)| format!("{column} is one of {all:?}")),
+    );
+    told.extend(
+        same_rows_as
+            .iter()
+            .map(|other| format!("the same rows as {other}")),
+    );
+    told
 }

@@ -46,6 +46,7 @@ const FILES: &[(&str, &str, &str)] = files! {
     "/page/result.js", JS, "result.js";
     "/page/tables.js", JS, "tables.js";
     "/page/tokens.js", JS, "tokens.js";
+    "/page/visible.js", JS, "visible.js";
 };
 
 pub(crate) fn router() -> Router<Arc<Site>> {

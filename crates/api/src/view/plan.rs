@@ -132,6 +132,9 @@ impl Computes {
 pub struct Weighed {
     /// How it differs from a query of the same proposer that this party has approved; nothing if there is none.
     pub compared: Option<Compared>,
+    /// How many jobs of the proposer were looked through for it, the newest first, if it has more and none of these has the same query but for constants.
+    #[serde(default)]
+    pub looked_through: Option<u64>,
     /// How often this party's data may be asked yet, a sentence each.
     pub allowance: Vec<String>,
 }
@@ -142,7 +145,7 @@ pub struct Weighed {
 pub struct Compared {
     /// The job that was approved.
     pub job: String,
-    /// Whether the queries are the same but for constants.
+    /// Whether the queries and all that their jobs say are the same but for constants: tables, answer, receivers, protocol and what is learnt.
     pub same_but_for_constants: bool,
     /// The constants that differ.
     pub constants: Vec<OtherConstant>,

@@ -158,6 +158,36 @@ fn a_query_is_compared_with_one_that_was_approved() {
     assert_eq!(constants, [(2, "5")]);
     assert!(weighed.allowance[0].contains("1 of 3"), "{:?}", weighed.allowance);
 
+    // The same words are not the same query where the job says other things.
+    for (number, (from, to, told)) in [
+        (
+            "query = ",
+            "max_join_rows = 50\nquery = ",
+            "The most rows of a join: 50; before: no bound.",
+        ),
+        (
+            "max_rows = 4",
+            "max_rows = 5",
+            "New: tables bank_0 (a table of up to 5 rows)",
+        ),
+        (
+            "unique = [\"id\"]",
+            "unique = [\"id\"]\nbelow = { owed = 5000 }",
+            "New in table bank_0: owed less than 5000.",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let other = job(5, "[0, 1]");
+        assert!(other.contains(from), "{other}");
+        let (_, weighed) = weigh(&format!("other-{number}"), other.replace(from, to));
+        let compared = weighed.compared.expect("compared");
+        assert!(!compared.same_but_for_constants, "{compared:?}");
+        let differs = compared.differs.join(" ");
+        assert!(differs.contains(told), "{differs}");
+    }
+
     // What was not approved is not what it is compared with.
     let more = job(5, "[0]").replace("SUM(a.owed + b.owed) AS joint", "MAX(a.owed) AS most");
     let (_, weighed) = weigh("third", more);

@@ -291,6 +291,15 @@ impl Jobs {
             .read(move |connection| list::page(connection, &request))
     }
 
+    /// Jobs of a proposer that came before the one of number `before`, the newest first, at most 200: those that are open or have run.
+    ///
+    /// # Errors
+    /// Where the database cannot be read.
+    pub fn of_proposer(&self, proposer: u8, before: u64, limit: u16) -> Result<Page> {
+        self.database
+            .read(move |connection| list::of_proposer(connection, proposer, before, limit))
+    }
+
     /// Proposals that wait for this party's decision.
     ///
     /// # Errors

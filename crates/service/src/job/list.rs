@@ -2,7 +2,7 @@
 
 use super::row::{columns, readable};
 use super::{Decision, Job, StateName};
-use crate::database::{Connection, Value};
+use crate::database::{Connection, Row, Value};
 use crate::{Result, Timestamp};
 
 /// Jobs of a page, at most.
@@ -82,6 +82,34 @@ pub(super) fn page(connection: &mut Connection, request: &PageRequest) -> Result
             &[Value::from(before), more, Value::from(state.as_str())],
         )?,
     };
+    paged(&rows, limit)
+}
+
+/// Jobs of a proposer before that of a number, without those that ended before they ran: nobody has learnt anything of them.
+pub(super) fn of_proposer(
+    connection: &mut Connection,
+    proposer: u8,
+    before: u64,
+    limit: u16,
+) -> Result<Page> {
+    let limit = usize::from(limit.clamp(1, LONGEST));
+    let rows = connection.rows(
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM job WHERE proposer = $1 AND number < $2 AND (open = 1 OR ran > 0) ORDER BY number DESC LIMIT $3"
+        ),
+        &[
+            Value::from(i64::from(proposer)),
+            Value::from(i64::try_from(before).unwrap_or(i64::MAX)),
+            Value::from(limit as i64 + 1),
+        ],
+    )?;
+    paged(&rows, limit)
+}
+
+/// The page of rows of which there is one more than its limit if there are more.
+fn paged(rows: &[Row], limit: usize) -> Result<Page> {
     let of_page = &rows[..rows.len().min(limit)];
     let next = match of_page.last() {
         Some(last) if rows.len() > limit => Some(last.count(0)?),

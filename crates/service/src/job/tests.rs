@@ -27,6 +27,7 @@ suite![
     proposals_that_wait_for_this_party_are_counted,
     the_file_that_is_used_is_on_record,
     a_changed_row_is_no_job,
+    what_was_taken_back_hides_no_job_of_a_proposer,
 ];
 
 pub(super) fn jobs(world: &World) -> Jobs {
@@ -429,4 +430,25 @@ fn a_changed_row_is_no_job(world: World) {
     let last = page(None, first.next);
     assert!(first.jobs.is_empty() && last.jobs.is_empty());
     assert_eq!((first.next.is_some(), last.next), (true, None));
+}
+
+fn what_was_taken_back_hides_no_job_of_a_proposer(world: World) {
+    let jobs = jobs(&world);
+    let ran = run(&jobs, 1);
+    jobs.finish(ran, Gains::default(), at(6)).expect("done");
+    let open = propose(&jobs, 2);
+    for number in 3..6 {
+        let id = propose(&jobs, number);
+        jobs.cancel(id, person(), at(7)).expect("cancelled");
+    }
+    let page = |before, limit| {
+        let page = jobs.of_proposer(0, before, limit).expect("read");
+        let names: Vec<JobId> = page.jobs.iter().map(|job| job.proposal.id).collect();
+        (names, page.next)
+    };
+    assert_eq!(page(u64::MAX, 2), (vec![open, ran], None));
+    let (first, next) = page(u64::MAX, 1);
+    assert_eq!(first, [open]);
+    assert_eq!(page(next.expect("more"), 1), (vec![ran], None));
+    assert_eq!(jobs.of_proposer(1, u64::MAX, 9).expect("read").jobs.len(), 0);
 }

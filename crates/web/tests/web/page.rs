@@ -3,6 +3,7 @@
 mod answers;
 mod asking;
 mod catalogue;
+mod changing;
 mod drawing;
 mod jobs;
 mod look;

@@ -8,12 +8,15 @@ import { following } from "./following.js";
 import { party } from "./format.js";
 import { shownPlan } from "./planned.js";
 import { tables } from "./tables.js";
+import { visible } from "./visible.js";
 
 // How long nothing is typed until a plan is asked for, and how long another page with the same login is left its turn, in milliseconds.
 const [PAUSE, OTHERS] = [350, 1500];
+// How long changes of catalogues are gathered, in milliseconds.
+const GATHER = 2000;
 
 // What is asked stays while the page is there, wherever its reader goes meanwhile.
-const draft = { sql: "", receivers: null, protocol: "", least: "", most: "", within: "24", key: word(), job: null };
+const draft = { sql: "", receivers: null, protocol: "", least: "", most: "", within: "24", key: word(), body: "", job: null };
 
 export async function ask(house) {
   const [catalogue, about] = await Promise.all([get("catalogue"), get("about")]);
@@ -57,17 +60,25 @@ function workbench(house, catalogue, protocols) {
   });
   const showTables = () => listed.replaceChildren(tables(catalogue, edit.insert));
   showTables();
-  const hear = async ({ detail }) => {
-    if (!listed.isConnected) return removeEventListener("cenote-event", hear);
-    if (detail.event !== "catalogue") return undefined;
+  let gathering = false;
+  const renew = async () => {
+    gathering = false;
+    if (!listed.isConnected) return;
     try {
+      const before = catalogue;
       catalogue = await get("catalogue");
       showTables();
-      plan.changed();
+      if (plan.isTouched(before, catalogue)) plan.changed();
     } catch (problem) {
       trouble(problem);
     }
-    return undefined;
+  };
+  const hear = ({ detail }) => {
+    if (!listed.isConnected) removeEventListener("cenote-event", hear);
+    else if (detail.event === "catalogue" && !gathering) {
+      gathering = true;
+      setTimeout(renew, GATHER);
+    }
   };
   setTimeout(() => addEventListener("cenote-event", hear));
   fill();
@@ -113,7 +124,7 @@ function planning(house) {
   const text = el("pre", { tabindex: "0", "aria-label": "The job file" });
   file.append(text);
   const element = el("section", { class: "card", "aria-labelledby": "card-plan", "data-plan": "none" }, el("h2", { id: "card-plan" }, "The plan"), told, file);
-  const state = { element, fault, note, edit: null, button: null, changed: () => later(PAUSE), propose: (answer) => propose(answer) };
+  const state = { element, fault, note, edit: null, button: null, changed: () => later(PAUSE), propose: (answer) => propose(answer), isTouched: (before, after) => isTouched(before, after) };
   let [asked, timer, call, plan] = [0, null, null, null];
 
   const empty = () => told.replaceChildren(el("p", { class: "soft" }, "What your question takes, and who learns what, stands here as you type."));
@@ -130,7 +141,7 @@ function planning(house) {
     asked += 1;
     clearTimeout(timer);
     call?.abort();
-    [plan, draft.key] = [null, word()];
+    plan = null;
     state.button.disabled = true;
     fault.replaceChildren();
     note.textContent = "";
@@ -162,7 +173,7 @@ function planning(house) {
     }
     if (mine !== asked) return;
     told.removeAttribute("aria-busy");
-    text.textContent = found.job ?? "";
+    text.textContent = visible(found.job ?? "");
     if (found.fault) return wrong(found.fault.message, found.fault.at);
     plan = found;
     told.replaceChildren(...shownPlan(house, found.planned));
@@ -175,13 +186,24 @@ function planning(house) {
     state.button.disabled = false;
     show("there");
   };
+  // Without a plan, a table that is new may be what it lacks.
+  const isTouched = (before, after) => {
+    if (!plan) return true;
+    const used = (catalogue) => plan.planned.inputs.map(({ name, owner }) =>
+      catalogue.parties.filter((party) => party.party === owner).flatMap((party) => party.tables).filter((table) => name === table.name || name.endsWith(`.${table.name}`)));
+    const [old, now] = [used(before), used(after)];
+    return now.some((found) => found.length === 0) || JSON.stringify(old) !== JSON.stringify(now);
+  };
   const propose = async (answer) => {
     if (!plan) return;
     state.button.disabled = true;
     try {
       const body = { job: plan.job, within: Math.round(Number(draft.within) * 3600), approval: plan.approval };
+      // What is sent again after a failure is the same proposal.
+      const sent = JSON.stringify(body);
+      if (sent !== draft.body) [draft.body, draft.key] = [sent, word()];
       const made = await post("jobs", body, { headers: { "Idempotency-Key": draft.key } });
-      draft.key = word();
+      draft.body = "";
       trouble();
       say("The question is proposed. The other parties are being told.");
       answer.follow(made.id);

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { card, el, trouble } from "./dom.js";
 import { parties, shortName, state, time } from "./format.js";
+import { visible } from "./visible.js";
 
 const PAGE = 100;
 
@@ -11,7 +12,7 @@ export function earlier(house, again) {
   const list = el("ul", { class: "plain" });
   const more = el("button", { type: "button", class: "quiet", hidden: true }, "Older ones");
   const item = (job) => el("li", {},
-    el("div", { class: "row" }, el("code", {}, el("bdi", {}, job.computes?.text ?? "a query whose text is not kept any more")), state(job.state)),
+    el("div", { class: "row" }, el("code", {}, el("bdi", {}, job.computes ? visible(job.computes.text) : "a query whose text is not kept any more")), state(job.state)),
     el("div", { class: "row" },
       el("span", { class: "soft" }, el("a", { href: `#/jobs/${job.id}` }, `Job ${shortName(job.id)}`), ", ", time(job.created_at), `, for ${parties(house, job.receivers)}`),
       job.computes && el("button", { type: "button", class: "quiet", "aria-label": `Ask again: job ${shortName(job.id)}`, onclick: async () => {

@@ -12,8 +12,8 @@ const LOOK = 3000;
 
 /** Follows the job that `draft` names, if it names one; `changed` is called when one begins or ends. */
 export function following(house, draft) {
-  const told = el("div");
-  const element = el("section", { class: "card", "aria-labelledby": "card-answer", hidden: true }, el("h2", { id: "card-answer", tabindex: "-1" }, "The answer"), told);
+  const [told, others] = [el("div"), el("div")];
+  const element = el("section", { class: "card", "aria-labelledby": "card-answer", hidden: true }, el("h2", { id: "card-answer", tabindex: "-1" }, "The answer"), told, others);
   const one = { element, changed: () => undefined, follow: (id) => { draft.job = id; begin(); } };
   let [timer, ended] = [null, null];
 
@@ -42,7 +42,10 @@ export function following(house, draft) {
     if (!job.receivers.includes(house.party)) return told.append(el("p", {}, "The answer goes to others."));
     try {
       const answer = await fetched(job.id);
-      if (draft.job !== job.id) return;
+      if (draft.job !== job.id) {
+        others.append(el("p", { class: "note" }, "The answer of ", el("a", { href: `#/jobs/${job.id}` }, `job ${shortName(job.id)}`), " came while you asked another question. Fetch it on the job's page within ten minutes."));
+        return;
+      }
       told.append(el("p", { class: "soft" }, "An answer is given out once. Save it now if you want to keep it."), ...answer);
       document.getElementById("card-answer")?.focus({ preventScroll: true });
     } catch (problem) {

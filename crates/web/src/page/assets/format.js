@@ -1,6 +1,7 @@
 // Numbers, times and states in words.
 
 import { el } from "./dom.js";
+import { visible } from "./visible.js";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const long = new Intl.NumberFormat("en", { notation: "compact", compactDisplay: "long", maximumFractionDigits: 1 });
@@ -71,6 +72,6 @@ export const parties = (house, numbers) => numbers.map((number) => party(house, 
 export function computes(job) {
   if (!job.computes) return el("span", { class: "soft" }, `a ${job.program_kind}`);
   const { text, of_library: known } = job.computes;
-  if (job.program_kind === "query") return el("code", {}, el("bdi", {}, text));
-  return el("span", {}, "circuit ", el("bdi", {}, text), !known && [" ", el("span", { class: "state warn" }, "from a file")]);
+  if (job.program_kind === "query") return el("code", {}, el("bdi", {}, visible(text)));
+  return el("span", {}, "circuit ", el("bdi", {}, visible(text)), !known && [" ", el("span", { class: "state warn" }, "from a file")]);
 }

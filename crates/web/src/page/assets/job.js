@@ -6,6 +6,7 @@ import { bytes, count, parties, party, shortName, state, time } from "./format.j
 import { bar, soFar } from "./overview.js";
 import { asks, weighing } from "./query.js";
 import { fetched } from "./result.js";
+import { visible } from "./visible.js";
 
 export async function job(house, id) {
   const [{ job: found, explained, weighed }, data, running] = await Promise.all([get(`jobs/${id}`), get("data"), get("running")]);
@@ -189,7 +190,7 @@ function details(found, explained) {
   ];
   return el("details", { class: "card" }, el("summary", {}, "Details for experts"),
     el("dl", {}, facts.map(([name, text]) => [el("dt", {}, name), el("dd", { class: "mono" }, text)])),
-    explained && [el("h3", {}, "The job file"), el("pre", { tabindex: "0", "aria-label": "The job file" }, explained.job)],
+    explained && [el("h3", {}, "The job file"), el("pre", { tabindex: "0", "aria-label": "The job file" }, visible(explained.job))],
     explained && explained.files.map((one) => file(found, one)));
 }
 
@@ -202,7 +203,7 @@ function file(found, { name, bytes: size }) {
     try {
       const part = await get(`jobs/${found.id}/file?${new URLSearchParams({ name, from: next })}`);
       text.hidden = false;
-      text.append(part.text);
+      text.append(visible(part.text));
       next = part.next;
       shown.textContent = next === null ? `All of its ${count(size)} bytes are shown.` : `The first ${count(next)} of its ${count(size)} bytes are shown.`;
       more.hidden = next === null;

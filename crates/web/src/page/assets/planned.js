@@ -2,6 +2,7 @@
 
 import { el, table } from "./dom.js";
 import { bytes, count, parties, party, seconds } from "./format.js";
+import { visible } from "./visible.js";
 
 /** A sentence of a plan, with the names of the parties that it begins with or names as owners. */
 export function sentence(house, text) {
@@ -10,13 +11,13 @@ export function sentence(house, text) {
 
 /** What each party learns, a sentence each. */
 export function learns(house, learnt) {
-  return el("ul", {}, learnt.map((one) => el("li", {}, el("bdi", {}, sentence(house, one)))));
+  return el("ul", {}, learnt.map((one) => el("li", {}, el("bdi", {}, visible(sentence(house, one))))));
 }
 
 /** Columns and who learns them. */
 export function reveals(house, outputs) {
   return table("Outputs", ["Output", "Size", "Who learns it"], outputs.map((output) => [
-    el("bdi", {}, output.name), `${count(output.values)} × ${count(output.bits)} bits`, parties(house, output.to)]));
+    el("bdi", {}, visible(output.name)), `${count(output.values)} × ${count(output.bits)} bits`, parties(house, output.to)]));
 }
 
 /** What a plan tells. */
@@ -37,7 +38,7 @@ export function shownPlan(house, plan) {
     el("dl", {}, facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
     plan.steps.length > 0 && el("details", {}, el("summary", {}, `How it is computed: ${count(plan.steps.length)} ${plan.steps.length === 1 ? "step" : "steps"}, the last one first`),
       el("ol", { class: "steps" }, plan.steps.map((step) => el("li", {},
-        el("bdi", {}, step.what), el("span", { class: "soft" }, ` ${who(house, step)}; at most ${rows(step.rows)}, which everybody knows${step.ands ? `; ${count(step.ands)} AND gates` : ""}`))))),
+        el("bdi", {}, visible(step.what)), el("span", { class: "soft" }, ` ${who(house, step)}; at most ${rows(step.rows)}, which everybody knows${step.ands ? `; ${count(step.ands)} AND gates` : ""}`))))),
   ].filter(Boolean);
 }
 

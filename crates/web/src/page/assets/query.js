@@ -3,6 +3,7 @@
 import { card, el } from "./dom.js";
 import { count, shortName } from "./format.js";
 import { learns } from "./planned.js";
+import { hides, visible } from "./visible.js";
 
 /** The text of a query, with the constants marked that were others before. */
 export function shownSql(sql, constants = []) {
@@ -10,11 +11,14 @@ export function shownSql(sql, constants = []) {
   const parts = [];
   let at = 0;
   for (const { from, to, before } of constants) {
-    parts.push(letters.slice(at, from).join(""), el("mark", { title: `before: ${before}` }, letters.slice(from, to).join("")));
+    parts.push(visible(letters.slice(at, from).join("")), el("mark", { title: `before: ${visible(before)}` }, visible(letters.slice(from, to).join(""))));
     at = to;
   }
-  parts.push(letters.slice(at).join(""));
-  return el("pre", { tabindex: "0", class: "sql", "aria-label": "The query" }, parts);
+  parts.push(visible(letters.slice(at).join("")));
+  return [
+    el("pre", { tabindex: "0", class: "sql", "aria-label": "The query" }, parts),
+    hides(sql) && el("p", { class: "note" }, "The query has characters that cannot be seen or that turn the direction of text. They are shown as ⟨U+…⟩."),
+  ];
 }
 
 /** What a query asks and reveals. */
@@ -30,20 +34,21 @@ export function asks(house, found, query, weighed) {
 /** What a person should weigh a query by, in a card. */
 export function weighing(weighed) {
   if (!weighed) return null;
-  const { compared, allowance } = weighed;
-  if (!compared && allowance.length === 0) return null;
+  const { compared, allowance, looked_through: looked } = weighed;
+  if (!compared && !looked && allowance.length === 0) return null;
   return card("Before you decide", compared && comparison(compared),
-    allowance.length > 0 && [el("h3", {}, "How often your data may be asked yet"), el("ul", {}, allowance.map((one) => el("li", {}, el("bdi", {}, one))))]);
+    looked && el("p", { class: "note" }, `Only the last ${count(looked)} jobs of this party were looked through for a query like this one. It has more.`),
+    allowance.length > 0 && [el("h3", {}, "How often your data may be asked yet"), el("ul", {}, allowance.map((one) => el("li", {}, el("bdi", {}, visible(one)))))]);
 }
 
 function comparison({ job, same_but_for_constants: same, constants, differs }) {
   const link = el("a", { href: `#/jobs/${job}` }, `job ${shortName(job)}`);
-  const others = constants.map(({ before }) => el("bdi", { class: "mono" }, before));
+  const others = constants.map(({ before }) => el("bdi", { class: "mono" }, visible(before)));
   const begin = !same ? ["This is another query than ", link, ", the last one of this party that you approved."]
     : constants.length === 0 ? ["You approved the same query before, in ", link, "."]
       : [`You approved the same query with other constants before, in `, link, ". They are marked above; in their places stood ", others.flatMap((one, place) => (place ? [", ", one] : [one])), "."];
   return [
     el("p", {}, begin.flat()),
-    differs.length > 0 && el("div", { class: "note" }, el("p", {}, "What else differs:"), el("ul", {}, differs.map((one) => el("li", {}, el("bdi", {}, one))))),
+    differs.length > 0 && el("div", { class: "note" }, el("p", {}, "What else differs:"), el("ul", {}, differs.map((one) => el("li", {}, el("bdi", {}, visible(one)))))),
   ];
 }

@@ -12,14 +12,15 @@ use crate::browser::Browser;
 use crate::fake::World;
 use crate::fake::asking::{self, WRONG};
 
-const QUERY: &str = "SELECT region, SUM(owed) AS total FROM people JOIN loans USING (id) GROUP BY region";
+pub(super) const QUERY: &str =
+    "SELECT region, SUM(owed) AS total FROM people JOIN loans USING (id) GROUP BY region";
 const TAB: &str = "\u{E004}";
 const ENTER: &str = "\u{E007}";
-const ESCAPE: &str = "\u{E00C}";
+pub(super) const ESCAPE: &str = "\u{E00C}";
 const DOWN: &str = "\u{E015}";
 
 /// A service that knows tables.
-fn world() -> World {
+pub(super) fn world() -> World {
     let world = World::new();
     {
         let mut shown = world.fake.shown.lock().expect("whole");
@@ -29,7 +30,7 @@ fn world() -> World {
 }
 
 /// A browser in the section.
-fn ask(world: &World) -> Option<Browser> {
+pub(super) fn ask(world: &World) -> Option<Browser> {
     let browser = enter(world)?;
     go(&browser, world, "ask", "Ask");
     Some(browser)
@@ -40,7 +41,7 @@ fn text(browser: &Browser) -> String {
     text.as_str().unwrap_or_default().to_owned()
 }
 
-fn until_planned(browser: &Browser, is: &str) {
+pub(super) fn until_planned(browser: &Browser, is: &str) {
     browser.until(&format!(
         "document.querySelector('[data-plan]').dataset.plan === {}",
         json!(is)
@@ -294,6 +295,7 @@ fn markup_in_names_queries_and_faults_is_text() {
             }],
             differs: vec![attack.into()],
         }),
+        looked_through: None,
         allowance: vec![attack.into()],
     };
     let Some(browser) = ask(&world) else { return };
@@ -360,6 +362,7 @@ fn an_approver_sees_what_differs_from_what_was_approved() {
             }],
             differs: vec!["The answer goes also to South Bank.".into()],
         }),
+        looked_through: None,
         allowance: vec!["Table loans: 2 of 5 answers of the last 24 hours are used; 3 are left.".into()],
     };
     let Some(browser) = enter(&world) else { return };
