@@ -230,12 +230,15 @@ fn services_on_a_full_disk_are_not_ready_and_go_on_by_themselves() {
         }
     };
     wait_until("that the service is ready", || readiness(&page).contains(" 200 "));
-    let config = home.join("anna/party.toml");
-    let call = |args: &[&str]| {
+    let call_at = |party: &str, args: &[&str]| {
         let mut command = cenote();
-        command.args(args).arg("--config").arg(&config);
+        command
+            .args(args)
+            .arg("--config")
+            .arg(home.join(party).join("party.toml"));
         finish(start(&mut disk.command(&command)))
     };
+    let call = |args: &[&str]| call_at("anna", args);
     let shell = |script: &str| {
         let mut command = Command::new("sh");
         command.args(["-c", script]).arg(place.join("zeros"));
@@ -252,7 +255,7 @@ fn services_on_a_full_disk_are_not_ready_and_go_on_by_themselves() {
         sample.to_str().unwrap(),
         "--key",
         "one",
-        "--wait",
+        "--json",
     ];
     let full = call(&submit);
     full.failed(1, &["the disk of ", "services/anna/", "is full; make room"]);
@@ -276,7 +279,17 @@ fn services_on_a_full_disk_are_not_ready_and_go_on_by_themselves() {
     wait_until("that the service is ready again", || {
         readiness(&page).contains(" 200 ")
     });
-    let done = call(&submit);
+    let taken = call(&submit);
+    assert_eq!(taken.code, Some(0), "{}", taken.stderr);
+    let job = taken.json()["id"].as_str().unwrap().to_owned();
+    for party in ["anna", "bert", "cleo"] {
+        wait_until("that the job is there", || {
+            call_at(party, &["job", "show", &job]).code == Some(0)
+        });
+        let approved = call_at(party, &["job", "approve", &job]);
+        assert_eq!(approved.code, Some(0), "{}", approved.stderr);
+    }
+    let done = call(&["job", "watch", &job]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     kill(services.id(), "-TERM");
     assert_eq!(finish(services).code, Some(0));
