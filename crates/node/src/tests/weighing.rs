@@ -108,6 +108,25 @@ fn a_plan_is_refused_for_what_a_proposal_would_be() {
     );
 }
 
+/// What another job says instead, and what is told of that.
+const OTHERS: [(&str, &str, &str); 3] = [
+    (
+        "query = ",
+        "max_join_rows = 50\nquery = ",
+        "The most rows of a join: 50; before: no bound.",
+    ),
+    (
+        "max_rows = 4",
+        "max_rows = 5",
+        "New: tables bank_0 (a table of up to 5 rows)",
+    ),
+    (
+        "unique = [\"id\"]",
+        "unique = [\"id\"]\nbelow = { owed = 5000 }",
+        "New in table bank_0: owed less than 5000.",
+    ),
+];
+
 /// Of what a party approved, the query that is alike is compared, and constants are told apart from the rest.
 #[test]
 fn a_query_is_compared_with_one_that_was_approved() {
@@ -159,26 +178,7 @@ fn a_query_is_compared_with_one_that_was_approved() {
     assert!(weighed.allowance[0].contains("1 of 3"), "{:?}", weighed.allowance);
 
     // The same words are not the same query where the job says other things.
-    for (number, (from, to, told)) in [
-        (
-            "query = ",
-            "max_join_rows = 50\nquery = ",
-            "The most rows of a join: 50; before: no bound.",
-        ),
-        (
-            "max_rows = 4",
-            "max_rows = 5",
-            "New: tables bank_0 (a table of up to 5 rows)",
-        ),
-        (
-            "unique = [\"id\"]",
-            "unique = [\"id\"]\nbelow = { owed = 5000 }",
-            "New in table bank_0: owed less than 5000.",
-        ),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (number, (from, to, told)) in OTHERS.into_iter().enumerate() {
         let other = job(5, "[0, 1]");
         assert!(other.contains(from), "{other}");
         let (_, weighed) = weigh(&format!("other-{number}"), other.replace(from, to));
