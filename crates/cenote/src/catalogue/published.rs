@@ -323,7 +323,7 @@ impl PublishedTable {
         match all.find(|number| i64::try_from(*number).is_err()) {
             None => Ok(()),
             Some(number) => Err(Refused::new(
-                Check::Size,
+                Check::Declarations,
                 format!("table {} says {number}, which no job file holds", self.name),
             )),
         }

@@ -241,6 +241,15 @@ fn each_check_refuses_what_it_is_for() {
         "{\"rule\":{\"min_group\":5,\"hidden\":[\"salary\"],\"aggregates_only\":false,\"answers_per_day\":null}}",
     );
     assert_eq!(refused(&hides).check, Check::Declarations);
+    let most = change(
+        "\"free\"",
+        "{\"rule\":{\"min_group\":9223372036854775808,\"hidden\":[],\"aggregates_only\":false,\"answers_per_day\":null}}",
+    );
+    let most = refused(&most);
+    assert!(
+        most.check == Check::Declarations && most.what.contains("no job file"),
+        "{most}"
+    );
     // Those of versions are in the service, which alone knows them.
     let tripped = |check: &Check| *check == Check::Version || attacks.iter().any(|(_, by)| by == check);
     assert!(Check::ALL.iter().all(tripped));
