@@ -29,7 +29,7 @@ impl<'a> Standing<'a> {
     /// Meets the peers and starts the session. `party.program` has the lanes of one call; `prepared` is for all calls that the session may serve.
     ///
     /// # Errors
-    /// [`Error::Protocol`](crate::Error::Protocol) if a peer is missing, different, lost, or caught cheating.
+    /// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating.
     pub fn start(
         party: Party<'a>,
         prepared: Prepared,
@@ -57,7 +57,7 @@ impl<'a> Standing<'a> {
     /// Computes a batch of so many calls, whose `inputs` lie side by side: one entry for each input value, wires × lanes of all calls, where this party owns it.
     ///
     /// # Errors
-    /// [`Error::Protocol`](crate::Error::Protocol); the session is over then.
+    /// [`Error::Protocol`]; the session is over then.
     pub fn compute(&mut self, inputs: &[Option<BitMatrix>], calls: usize) -> Result<Batch> {
         self.phases.begin("a batch of calls");
         let program = self.party.program;
@@ -122,7 +122,7 @@ pub fn most_together(program: &Program) -> usize {
 /// `calls` calls of `program`, which has the lanes of one, as one program: what parameters and memory are computed from.
 ///
 /// # Errors
-/// [`Error::Usage`](crate::Error::Usage) if that is more than a job may be.
+/// [`Error::Usage`] if that is more than a job may be.
 pub fn of_calls(program: &Program, calls: u64) -> Result<Program> {
     let lanes = usize::try_from(calls)
         .unwrap_or(usize::MAX)
@@ -141,7 +141,7 @@ pub fn outputs_of(program: &Program, outputs: &[Option<BitMatrix>], place: usize
 /// The inputs of calls side by side: one entry for each input value, where each of the `calls` has its bits.
 ///
 /// # Errors
-/// [`Error::Usage`](crate::Error::Usage) if the bits of calls have other shapes than the program's inputs.
+/// [`Error::Usage`] if the bits of calls have other shapes than the program's inputs.
 pub fn side_by_side(program: &Program, calls: &[&[Option<BitMatrix>]]) -> Result<Vec<Option<BitMatrix>>> {
     let each = program.lanes();
     let mut all = Vec::new();

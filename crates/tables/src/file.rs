@@ -186,7 +186,7 @@ pub fn write(path: &Path, table: &Table) -> Result<usize, Error> {
     write().map_err(|fault: Fault| fault.of(path))
 }
 
-/// A table as the bytes of the Parquet file that [`write`] writes. Complaints call it `name`.
+/// A table as the bytes of the Parquet file that [`write()`] writes. Complaints call it `name`.
 ///
 /// # Errors
 /// The table holds numbers or nulls that its fields do not allow.
