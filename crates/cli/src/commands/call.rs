@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use cenote::{Error, Kind, Result};
-use cenote_api::Digest;
 use cenote_api::view::{CallEnded, Calls, NewCall, NewCalls};
 
-use super::job::{Which, pair};
+use super::job::{Which, pair, random};
 use cenote_console::Command;
 use cenote_console::args::Form;
 use cenote_console::service::{fault, printable};
@@ -118,16 +117,4 @@ fn table(answer: &serde_json::Value) -> String {
         true => "the call was answered; this party learns no output\n".into(),
         false => text,
     }
-}
-
-/// A random word.
-fn random() -> Result<String> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        fault(
-            Kind::Internal,
-            format!("the system gives no random bytes: {error}"),
-        )
-    })?;
-    Ok(Digest(bytes).to_string())
 }

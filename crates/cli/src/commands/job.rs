@@ -335,7 +335,7 @@ fn fetch(which: &Which, output: Option<&PathBuf>, key: Option<&str>) -> Result<(
 }
 
 /// A random word.
-fn random() -> Result<String> {
+pub(super) fn random() -> Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| {
         fault(

@@ -337,12 +337,14 @@ impl Killed {
     /// # Errors
     /// What does not, the first of it.
     pub(super) fn verdict(&self) -> Result<()> {
-        match self.wrong.first() {
-            None => Ok(()),
-            Some(first) => Err(fault(
-                format!("checking {} faults", self.wrong.len()),
-                first.clone(),
-            )),
-        }
+        verdict(&self.wrong)
+    }
+}
+
+/// The first of what must not be, as an error.
+pub(super) fn verdict(wrong: &[String]) -> Result<()> {
+    match wrong.first() {
+        None => Ok(()),
+        Some(first) => Err(fault(format!("checking {} faults", wrong.len()), first.clone())),
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::calls::Standing;
 use super::fleet::{Fleet, fault};
-use super::kill::{REST, joined, killer, may_pass};
+use super::kill::{REST, joined, killer, may_pass, verdict};
 use super::load::name;
 use super::task::Task;
 
@@ -182,12 +182,6 @@ impl KilledCalls {
     /// # Errors
     /// What does not, the first of it.
     pub(super) fn verdict(&self) -> Result<()> {
-        match self.wrong.first() {
-            None => Ok(()),
-            Some(first) => Err(fault(
-                format!("checking {} faults", self.wrong.len()),
-                first.clone(),
-            )),
-        }
+        verdict(&self.wrong)
     }
 }
