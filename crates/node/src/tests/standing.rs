@@ -298,6 +298,39 @@ fn a_leader_that_lies_about_calls_is_caught() {
     }
 }
 
+/// The call waits when the session begins, so that the leader's first word begins it: under a name that nobody has made.
+#[test]
+fn a_leader_that_begins_what_nobody_calls_is_caught() {
+    let (world, id) = with_standing(3, 10, "[1]");
+    world.hub.cut(0, 1);
+    for party in [0, 1] {
+        until("its session has broken off", || {
+            world.job(party, id).state == State::Queued
+        });
+    }
+    let tries = spoil_by(&world, 0, 0x604, How::Flips(80));
+    let y = world.input(id, 1);
+    let call = begin_call(&world, 1, id, "waits", &[(&y, "1")]).expect("made");
+    world.hub.mend(0, 1);
+    until("it is caught", || world.has_caught(1, id));
+    assert!(tries.count() > 0);
+    let State::Failed(failure) = world.job(1, id).state else {
+        panic!("it has not failed");
+    };
+    assert!(
+        failure.reason.contains("calls of a job that stands") && failure.reason.contains("party 0"),
+        "{}",
+        failure.reason
+    );
+    // Whoever waits hears of it, and nothing was computed.
+    let ended = call.recv_timeout(PATIENCE).expect("it ends");
+    assert!(
+        matches!(ended, Err(Error::Call(_) | Error::CallFailed(_))),
+        "{ended:?}"
+    );
+    world.verify();
+}
+
 #[test]
 fn a_call_that_not_all_callers_make_does_not_hold_up_others() {
     let (world, id) = with_standing(3, 10, "[0, 1]");
