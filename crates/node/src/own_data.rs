@@ -155,7 +155,7 @@ impl OwnData {
         rules.map_err(|error| Error::Approval(error.to_string()))
     }
 
-    /// Sees that no table of a query has the name of a party before it that does not own it, and that what stands before a name of this party's is its own.
+    /// Sees that no table of a query has the name of a party before it that does not own it.
     pub(crate) fn check_parties(&self, compiled: &Compiled) -> std::result::Result<(), String> {
         for table in compiled.tables() {
             let Some(party) = party_of(&table.name) else {

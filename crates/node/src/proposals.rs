@@ -462,6 +462,7 @@ impl Proposals {
         }
     }
 }
+
 /// What is wrong with a job, with the place in its query.
 fn fault(error: cenote::Error) -> PlanFault {
     match error {

@@ -182,6 +182,7 @@ impl Transitions {
             let both = memory.iter_mut().zip(of_stock);
             both.for_each(|(bytes, of_stock)| *bytes = of_stock.max(*bytes));
         }
+        let pause = self.pause_of(job).max(pause);
         self.scheduler.queue().add(Waiting {
             job: id,
             proposer: job.proposal.proposer,
@@ -191,9 +192,7 @@ impl Transitions {
             in_shards: compiled.is_in_shards(),
             stands: compiled.calls().is_some(),
             runs: job.runs,
-            not_before: Some(self.pause_of(job).unwrap_or_default().max(pause))
-                .filter(|pause| !pause.is_zero())
-                .map(|pause| Instant::now() + pause),
+            not_before: (!pause.is_zero()).then(|| Instant::now() + pause),
         });
         // It may have ended meanwhile.
         if !self.open.contains(id) {
@@ -203,7 +202,10 @@ impl Transitions {
     }
 
     /// How much longer a job that was interrupted pauses here. At the leader it pauses longer each time, so that what cannot go on is not begun too often.
-    fn pause_of(&self, job: &Job) -> Option<Duration> {
+    fn pause_of(&self, job: &Job) -> Duration {
+        if !job.is_interrupted() {
+            return Duration::ZERO;
+        }
         let doublings = match self.me {
             // Each time of one that stands counts against the peers.
             LEADER if job.proposal.standing.is_none() => job.runs.clamp(1, PAUSES) - 1,
@@ -211,8 +213,7 @@ impl Transitions {
         };
         let pause = self.pause * (1 << doublings);
         let since = Timestamp::now().millis().saturating_sub(job.changed_at.millis());
-        let left = pause.saturating_sub(Duration::from_millis(since));
-        job.is_interrupted().then_some(left)
+        pause.saturating_sub(Duration::from_millis(since))
     }
 
     /// Sees that a job can ever run here.

@@ -116,17 +116,18 @@ impl Serving<'_> {
             mut offers,
             mut batches,
         } = words;
-        let used = self.compare_used(&mut offers, &mut batches)?;
+        let reserved = self
+            .jobs
+            .reserved_calls(self.job.proposal.id)
+            .map_err(unrecorded)?;
+        let used = self.compare_used(reserved, &mut offers, &mut batches)?;
         let (outcomes, recorded) = sync_channel(AHEAD);
         let mut calls = Session {
             serving: self,
             desk,
             program,
             used,
-            reserved: self
-                .jobs
-                .reserved_calls(self.job.proposal.id)
-                .map_err(unrecorded)?,
+            reserved,
             outcomes,
         };
         let warnings = std::thread::scope(|scope| {
@@ -153,16 +154,13 @@ impl Serving<'_> {
         Ok(())
     }
 
-    /// Calls that may have been answered by what any party says, so that all count alike from here on.
+    /// Calls that may have been answered by what any party says, so that all count alike from here on. This party knows of `own`.
     fn compare_used(
         &self,
+        own: u64,
         offers: &mut [Box<dyn Channel>],
         batches: &mut [Box<dyn Channel>],
     ) -> std::result::Result<u64, Fault> {
-        let own = self
-            .jobs
-            .reserved_calls(self.job.proposal.id)
-            .map_err(unrecorded)?;
         let most = self.most();
         let mut used = own;
         if self.me == LEADER {
