@@ -9,6 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use zeroize::Zeroizing;
 
 use crate::pack::unpack_shifted;
+use crate::records::{LINE, rows_to_lanes};
 use crate::transpose64;
 
 /// Lanes that lie side by side in one of several matrices, once or several times over.
@@ -138,6 +139,11 @@ fn gather_row<'a>(target: &mut [u64], runs: &[LaneRun], row: impl Fn(usize) -> &
 /// Lanes of a run, on average, from which on runs are copied row by row.
 const LONG: usize = 32;
 
+/// Whether runs with so many lanes are so short that lanes are moved one by one, and not row by row.
+pub fn are_short(runs: &[LaneRun], lanes: usize) -> bool {
+    lanes < LONG * runs.len()
+}
+
 /// Rows of a matrix, of so many words each.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
@@ -148,7 +154,7 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn stride(&self) -> usize {
+    pub(crate) fn stride(&self) -> usize {
         self.lanes.div_ceil(64)
     }
 }
@@ -172,7 +178,7 @@ pub fn arrange_rows(target: &mut [u64], rows: usize, runs: &[LaneRun], parts: &[
     }
     let used = used(runs, parts);
     let sources: usize = used.iter().map(|words| 64 * words.len()).sum();
-    let short = lanes < LONG * runs.len();
+    let short = are_short(runs, lanes);
     let single = runs.len() == lanes && runs.iter().all(|run| (run.len, run.times) == (1, 1));
     if single && (rows < 16 || sources > 4 * lanes) {
         for (row, words) in target.chunks_exact_mut(stride.max(1)).enumerate() {
@@ -221,9 +227,6 @@ fn used(runs: &[LaneRun], parts: &[Rows<'_>]) -> Vec<Range<usize>> {
     });
     words.collect()
 }
-
-/// Words of a row that are moved together: a line of the cache.
-const LINE: usize = 8;
 
 /// Lanes of as many words.
 const LANES: usize = 64 * LINE;
@@ -284,34 +287,13 @@ fn columns<const LIMBS: usize>(
         lanes += 64 * words.len();
     }
     let mut columns = Zeroizing::new(vec![[0u64; LIMBS]; lanes + AT_ONCE]);
-    let mut tiles = Zeroizing::new([[0u64; 64]; LINE]);
     for ((part, used), &start) in parts.iter().zip(used).zip(&starts) {
         let own = part.stride();
-        let columns = &mut columns[start..][..64 * used.len()];
-        for limb in 0..LIMBS {
-            let from = rows.start + 64 * limb;
-            let count = (rows.end - from).min(64);
-            let rows = &part.words[from * own..][..count * own];
-            for (line, columns) in columns.chunks_mut(LANES).enumerate() {
-                let tiles = &mut tiles[..columns.len() / 64];
-                let first = used.start + LINE * line;
-                for (row, words) in rows.chunks_exact(own).enumerate() {
-                    let words = words[first..].iter();
-                    tiles
-                        .iter_mut()
-                        .zip(words)
-                        .for_each(|(tile, word)| tile[row] = *word);
-                }
-                for (tile, lanes) in tiles.iter_mut().zip(columns.chunks_exact_mut(64)) {
-                    tile[count..].fill(0);
-                    transpose64(tile);
-                    lanes
-                        .iter_mut()
-                        .zip(&*tile)
-                        .for_each(|(lane, word)| lane[limb] = *word);
-                }
-            }
-        }
+        let rows = Rows {
+            words: &part.words[rows.start * own..rows.end * own],
+            lanes: part.lanes,
+        };
+        rows_to_lanes(&rows, used.clone(), LIMBS, columns[start..].as_flattened_mut());
     }
     (columns, starts)
 }

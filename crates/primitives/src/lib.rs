@@ -25,12 +25,13 @@ mod pages;
 mod prefetch;
 mod prg;
 mod random;
+pub mod records;
 pub mod reed_solomon;
 mod sample;
 mod secret;
 pub mod sumcheck;
 
-pub use arrange::{LaneRun, Rows, arrange_rows, copy_bits};
+pub use arrange::{LaneRun, Rows, are_short, arrange_rows, copy_bits};
 pub use bit_matrix::BitMatrix;
 pub use block::{
     BLOCK_BITS, BLOCK_WORDS, Block, Block512, as_bytes, as_bytes_mut, as_quarters, as_quarters_mut, as_words,

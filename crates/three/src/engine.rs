@@ -307,7 +307,7 @@ impl Engine for ThreeEngine {
     fn constant(&mut self, bits: &BitMatrix) -> Result<ThreeWires> {
         self.call("input", |this| {
             let mut wires = ThreeWires::zeros(bits.rows(), bits.lanes())?;
-            for (component, holds) in wires.components.iter_mut().zip(constant_holder(this.me)) {
+            for (component, holds) in wires.components_mut().iter_mut().zip(constant_holder(this.me)) {
                 if holds {
                     component.copy_from_slice(bits.words());
                 }

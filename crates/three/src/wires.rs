@@ -4,9 +4,12 @@ pub(crate) mod spare;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 
-use cenote_primitives::{LaneRun, Rows, arrange_rows};
+use cenote_primitives::records::{arrange_records, lanes_to_rows, rows_to_lanes};
+use cenote_primitives::{LaneRun, Rows, are_short, arrange_rows};
 use cenote_session::{Piece, Result, WireVector, room};
+use zeroize::Zeroizing;
 
 /// What room is asked for.
 pub(crate) const WIRES: &str = "shares of wires";
@@ -14,12 +17,21 @@ pub(crate) const WIRES: &str = "shares of wires";
 /// Replicated sharings of `wires` × `lanes` bits, as one party holds them: component `i` and component `i + 1` of each.
 ///
 /// Both components are rows of 64-bit words like those of a [`cenote_primitives::BitMatrix`], but their padding bits
-/// mean nothing. Both holders of a component have the same there too, since gates are checked with them. `Debug` prints the shape only.
+/// mean nothing. Both holders of a component have the same there too, since gates are checked with them. Of lanes that were moved one by one each is a
+/// record, and rows are made of them where they are asked for. `Debug` prints the shape only.
 #[derive(Clone)]
 pub struct ThreeWires {
     wires: usize,
     lanes: usize,
-    pub(crate) components: [Vec<u64>; 2],
+    rows: OnceLock<[Vec<u64>; 2]>,
+    records: Option<[Vec<u64>; 2]>,
+}
+
+/// How lanes lie that are to be arranged.
+#[derive(Clone, Copy, PartialEq)]
+enum Layout {
+    Rows,
+    Records,
 }
 
 impl ThreeWires {
@@ -30,21 +42,118 @@ impl ThreeWires {
         Ok(Self {
             wires,
             lanes,
-            components: [zeros(words)?, zeros(words)?],
+            rows: OnceLock::from([zeros(words)?, zeros(words)?]),
+            records: None,
         })
+    }
+
+    /// Records of [`ThreeWires::width`] words, all zero.
+    ///
+    /// # Errors
+    /// As [`ThreeWires::zeros`].
+    pub(crate) fn zero_records(wires: usize, lanes: usize) -> Result<Self> {
+        let words = wires.div_ceil(64).saturating_mul(lanes);
+        Ok(Self {
+            wires,
+            lanes,
+            rows: OnceLock::new(),
+            records: Some([zeros(words)?, zeros(words)?]),
+        })
+    }
+
+    /// Words of a record.
+    pub(crate) fn width(&self) -> usize {
+        self.wires.div_ceil(64)
+    }
+
+    /// Whether records of so many wires take little more than their rows.
+    pub(crate) fn fill_records(wires: usize) -> bool {
+        wires > 0 && 8 * wires >= 5 * wires.next_multiple_of(64)
+    }
+
+    /// Both components as rows.
+    ///
+    /// # Errors
+    /// As [`ThreeWires::zeros`].
+    pub(crate) fn components(&self) -> Result<&[Vec<u64>; 2]> {
+        if self.rows.get().is_none() {
+            let words = self.wires * self.stride();
+            let mut made = [zeros(words)?, zeros(words)?];
+            for (index, component) in made.iter_mut().enumerate() {
+                self.copy_rows(index, 0..self.wires, component);
+            }
+            // Whoever made them at the same time made the same.
+            if let Err(made) = self.rows.set(made) {
+                made.into_iter().for_each(spare::give_up);
+            }
+        }
+        Ok(self.rows.get().expect("there are rows or records"))
+    }
+
+    /// Both components as rows, of wires that were made as such.
+    pub(crate) fn components_mut(&mut self) -> &mut [Vec<u64>; 2] {
+        self.rows.get_mut().expect("wires are written as rows")
+    }
+
+    /// Both components as records, if they are such.
+    pub(crate) fn records(&self) -> Option<&[Vec<u64>; 2]> {
+        self.records.as_ref()
+    }
+
+    /// Both components as records, of wires that were made as such.
+    pub(crate) fn records_mut(&mut self) -> &mut [Vec<u64>; 2] {
+        self.records.as_mut().expect("wires are written as records")
+    }
+
+    /// Writes some rows of a component one after the other.
+    fn copy_rows(&self, index: usize, rows: Range<usize>, target: &mut [u64]) {
+        let stride = self.stride();
+        self.each_row(index, rows.clone(), 0..stride, |row, first, words| {
+            target[(row - rows.start) * stride + first..][..words.len()].copy_from_slice(words);
+        });
+    }
+
+    /// Tells `put` of each of these rows of a component the words in `blocks`, some at a time: the row, which is the first, counted from the first block's, and the words.
+    pub(crate) fn each_row(
+        &self,
+        index: usize,
+        rows: Range<usize>,
+        blocks: Range<usize>,
+        mut put: impl FnMut(usize, usize, &[u64]),
+    ) {
+        match (self.rows.get(), &self.records) {
+            (None, Some(records)) => {
+                let width = self.width();
+                let lanes = 64 * blocks.start..self.lanes.min(64 * blocks.end);
+                lanes_to_rows(&records[index][lanes.start * width..lanes.end * width], width, rows, put);
+            }
+            (all, _) => {
+                let stride = self.stride();
+                let all = &all.expect("there are rows or records")[index];
+                rows.for_each(|row| put(row, 0, &all[row * stride..][blocks.clone()]));
+            }
+        }
     }
 
     /// The lanes of `runs`, one run after the other.
     pub(crate) fn arrange(parts: &[Piece<'_, Self>], runs: &[LaneRun]) -> Result<Self> {
         let wires = parts.first().map_or(0, |(_, range)| range.len());
-        let mut arranged = Self::zeros(wires, runs.iter().map(LaneRun::lanes).sum())?;
-        for (index, component) in arranged.components.iter_mut().enumerate() {
+        let lanes = runs.iter().map(LaneRun::lanes).sum();
+        if Self::layout(parts, runs, wires, lanes) == Layout::Records {
+            return Self::arrange_records(parts, runs, wires, lanes);
+        }
+        let mut arranged = Self::zeros(wires, lanes)?;
+        let components: Vec<_> = parts
+            .iter()
+            .map(|(part, _)| part.components())
+            .collect::<Result<_>>()?;
+        for (index, component) in arranged.components_mut().iter_mut().enumerate() {
+            let parts = parts.iter().zip(&components);
             let parts: Vec<Rows<'_>> = parts
-                .iter()
-                .map(|(part, range)| {
+                .map(|((part, range), components)| {
                     let stride = part.stride();
                     Rows {
-                        words: &part.components[index][range.start * stride..range.end * stride],
+                        words: &components[index][range.start * stride..range.end * stride],
                         lanes: part.lanes,
                     }
                 })
@@ -52,6 +161,57 @@ impl ThreeWires {
             arrange_rows(component, wires, runs, &parts);
         }
         Ok(arranged)
+    }
+
+    /// How the lanes of `runs` come to lie.
+    fn layout(parts: &[Piece<'_, Self>], runs: &[LaneRun], wires: usize, lanes: usize) -> Layout {
+        let whole = parts.iter().all(|(part, range)| *range == (0..part.wires));
+        // Rows of records that are short are made at a time.
+        let there: usize = parts
+            .iter()
+            .filter(|(part, _)| part.records.is_none())
+            .map(|(part, _)| part.lanes)
+            .sum();
+        match whole && Self::fill_records(wires) && are_short(runs, lanes) && there <= 4 * lanes {
+            true => Layout::Records,
+            false => Layout::Rows,
+        }
+    }
+
+    fn arrange_records(
+        parts: &[Piece<'_, Self>],
+        runs: &[LaneRun],
+        wires: usize,
+        lanes: usize,
+    ) -> Result<Self> {
+        let mut arranged = Self::zero_records(wires, lanes)?;
+        let width = arranged.width();
+        for (index, component) in arranged.records_mut().iter_mut().enumerate() {
+            let made: Vec<_> = parts
+                .iter()
+                .map(|(part, _)| part.made_records(index))
+                .collect::<Result<_>>()?;
+            let records = parts.iter().zip(&made).map(|((part, _), made)| match (&part.records, made) {
+                (Some(records), _) => &records[index][..],
+                (None, made) => made,
+            });
+            arrange_records(component, width, runs, &records.collect::<Vec<_>>());
+        }
+        Ok(arranged)
+    }
+
+    /// Records of rows; none if there are records.
+    fn made_records(&self, index: usize) -> Result<Zeroizing<Vec<u64>>> {
+        if self.records.is_some() {
+            return Ok(Zeroizing::default());
+        }
+        let mut made = room::secret(WIRES, self.width() * self.lanes)?;
+        let rows = Rows {
+            words: &self.components()?[index],
+            lanes: self.lanes,
+        };
+        rows_to_lanes(&rows, 0..self.stride(), self.width(), &mut made);
+        Ok(made)
     }
 
     /// 64-bit words in a row.
@@ -66,9 +226,8 @@ fn zeros(words: usize) -> Result<Vec<u64>> {
 
 impl Drop for ThreeWires {
     fn drop(&mut self) {
-        self.components
-            .iter_mut()
-            .for_each(|component| spare::give_up(std::mem::take(component)));
+        let both = [self.rows.take(), self.records.take()];
+        both.into_iter().flatten().flatten().for_each(spare::give_up);
     }
 }
 
@@ -83,14 +242,16 @@ impl WireVector for ThreeWires {
 
     fn select(&self, range: Range<usize>) -> Self {
         assert!(range.end <= self.wires, "wires {range:?} of {}", self.wires);
-        let words = range.start * self.stride()..range.end * self.stride();
+        let selected = [0, 1].map(|index| {
+            let mut selected = vec![0; range.len() * self.stride()];
+            self.copy_rows(index, range.clone(), &mut selected);
+            selected
+        });
         Self {
             wires: range.len(),
             lanes: self.lanes,
-            components: self
-                .components
-                .each_ref()
-                .map(|component| component[words.clone()].to_vec()),
+            rows: OnceLock::from(selected),
+            records: None,
         }
     }
 
@@ -100,13 +261,22 @@ impl WireVector for ThreeWires {
             parts.iter().all(|part| part.lanes == lanes),
             "all parts have the same lanes"
         );
+        let wires = parts.iter().map(|part| part.wires).sum();
+        let rows = [0, 1].map(|index| {
+            let mut all = vec![0; wires * lanes.div_ceil(64)];
+            let mut rest = &mut all[..];
+            for part in parts {
+                let own;
+                (own, rest) = rest.split_at_mut(part.wires * part.stride());
+                part.copy_rows(index, 0..part.wires, own);
+            }
+            all
+        });
         Self {
-            wires: parts.iter().map(|part| part.wires).sum(),
+            wires,
             lanes,
-            components: [0, 1].map(|index| {
-                let components: Vec<&[u64]> = parts.iter().map(|part| &*part.components[index]).collect();
-                components.concat()
-            }),
+            rows: OnceLock::from(rows),
+            records: None,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::secret::Secret;
 use crate::session::Session;
 use crate::table::compact::exchange_if;
 use crate::table::network::{Gate, Network};
-use crate::table::quicksort::{Quicksort, spare};
+use crate::table::quicksort::{Quicksort, Runs, spare};
 use crate::value::Value;
 
 /// Keys that are compared at once.
@@ -131,7 +131,7 @@ impl Order {
         });
         let mut sort = Quicksort::new(count, wanted);
         loop {
-            let less = compared(&keys, sort.pairs(), key.signed, AT_ONCE);
+            let less = compared(&keys, sort.runs(AT_ONCE), key.signed);
             if less.is_empty() {
                 break;
             }
@@ -223,22 +223,13 @@ impl Order {
     }
 }
 
-/// Whether the first key of each pair is less than the second, for `at_once` pairs after others, so that few keys are copied at a time.
-fn compared(
-    keys: &Value,
-    mut pairs: impl Iterator<Item = (usize, usize)>,
-    signed: bool,
-    at_once: usize,
-) -> Vec<Value> {
-    let mut compared = Vec::new();
-    loop {
-        let (firsts, seconds): (Vec<_>, Vec<_>) = pairs.by_ref().take(at_once).unzip();
-        if firsts.is_empty() {
-            return compared;
-        }
-        let operands = [&keys.gather(&firsts), &keys.gather(&seconds)];
-        compared.push(Value::apply(Op::Less { signed }, &operands, 1).computed());
-    }
+/// Whether the first key of each pair is less than the second. What is compared at once is computed before more is copied.
+fn compared(keys: &Value, pairs: Vec<[Runs; 2]>, signed: bool) -> Vec<Value> {
+    let less = |pairs: [Runs; 2]| {
+        let operands = pairs.map(|Runs { runs, .. }| Value::arrange(&[keys], &runs));
+        Value::apply(Op::Less { signed }, &operands.each_ref(), 1).computed()
+    };
+    pairs.into_iter().map(less).collect()
 }
 
 /// Numbers that were opened, one in each lane, all of which are there once.
@@ -316,22 +307,6 @@ mod tests {
     use cenote_session::ClearEngine;
 
     use super::*;
-
-    #[test]
-    fn pairs_are_compared_some_after_others() {
-        let session = Session::new(ClearEngine::new(PartyId(0), Vec::new()));
-        let keys = session.constant_row(3, &[5, 1, 7, 3]);
-        let pairs = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 1), (0, 2), (3, 2)];
-        for at_once in 1..9 {
-            let less = compared(&keys, pairs.into_iter(), false, at_once);
-            assert_eq!(less.len(), pairs.len().div_ceil(at_once));
-            let less = session
-                .open_untelling(&Value::concat(&less.iter().collect::<Vec<_>>()))
-                .unwrap();
-            let right = [false, true, false, true, false, true, true];
-            assert_eq!(less.bits().collect::<Vec<_>>(), right, "{at_once}");
-        }
-    }
 
     #[test]
     fn places_that_are_no_permutation_are_an_error() {

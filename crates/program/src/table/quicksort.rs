@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use cenote_primitives::LaneRun;
+
 /// Parts of up to so many records are sorted by comparing all pairs.
 const ALL_PAIRS: usize = 8;
 
@@ -72,6 +74,16 @@ impl Quicksort {
         parts.flat_map(|part| part.pairs(&self.records[part.range()]))
     }
 
+    /// The same pairs, `at_once` after others: where the first keys lie, and the second ones.
+    pub(super) fn runs(&self, at_once: usize) -> Vec<[Runs; 2]> {
+        let mut all = vec![Default::default()];
+        for part in &self.parts {
+            part.add_runs(&self.records[part.range()], at_once, &mut all);
+        }
+        all.retain(|[firsts, _]: &[Runs; 2]| firsts.lanes > 0);
+        all
+    }
+
     /// Every few steps, and in each as long as there are few parts: the keys that are still compared, those of a part side by side, as they are numbered from
     /// now on. Keys that lie far apart take longer to collect.
     pub(super) fn nearer(&mut self) -> Option<Vec<usize>> {
@@ -133,20 +145,20 @@ impl Quicksort {
     fn divide(&mut self, part: Part, less: &[bool]) -> [Option<Part>; 2] {
         let middle = part.sorted / 2;
         let records = &mut self.records[part.range()];
+        // The pivot and what is not less wait, while what is less comes before them. Which it is cannot be foreseen, so each is written to both places.
         self.moved.clear();
-        self.moved.extend_from_slice(&records[..middle]);
-        let others = records[part.sorted..].iter().zip(less);
-        self.moved.extend(
-            others
-                .clone()
-                .filter(|(_, less)| **less)
-                .map(|(record, _)| record),
-        );
-        let low = self.moved.len();
         self.moved.extend_from_slice(&records[middle..part.sorted]);
-        self.moved
-            .extend(others.filter(|(_, less)| !**less).map(|(record, _)| record));
-        records.copy_from_slice(&self.moved);
+        let mut more = self.moved.len();
+        self.moved.resize(part.count + 1, records[0]);
+        let mut low = middle;
+        for (at, &less) in (part.sorted..).zip(less) {
+            let record = records[at];
+            records[low] = record;
+            self.moved[more] = record;
+            low += usize::from(less);
+            more += usize::from(!less);
+        }
+        records[low..].copy_from_slice(&self.moved[..more]);
         let pivot = part.first + low;
         let high = pivot + 1..part.first + part.count;
         [
@@ -198,6 +210,33 @@ impl Part {
         }
     }
 
+    /// Adds its next comparisons to those before it, at most `at_once` to each.
+    fn add_runs(self, records: &[Record], at_once: usize, all: &mut Vec<[Runs; 2]>) {
+        let mut add = |first: Record, others: &[Record], is_second: bool| {
+            let mut others = others;
+            while !others.is_empty() {
+                let last = all.last_mut().expect("there is one");
+                let now;
+                (now, others) = others.split_at(others.len().min(at_once - last[0].lanes));
+                let [firsts, seconds] = last;
+                let (one, many) = if is_second { (seconds, firsts) } else { (firsts, seconds) };
+                one.add_times(first.key, now.len());
+                now.iter().for_each(|other| many.add(other.key));
+                if last[0].lanes == at_once {
+                    all.push(Default::default());
+                }
+            }
+        };
+        match self.sorted {
+            0 => {
+                let sample = &records[..self.sample()];
+                let others = |first: usize| &sample[first + 1..];
+                (0..sample.len()).for_each(|first| add(sample[first], others(first), false));
+            }
+            sorted => add(records[sorted / 2], &records[sorted..], true),
+        }
+    }
+
     fn pairs(self, records: &[Record]) -> impl Iterator<Item = (usize, usize)> {
         let key = |at: usize| records[at].key as usize;
         let (sample, others) = match self.sorted {
@@ -208,6 +247,31 @@ impl Part {
             .flat_map(move |first| (first + 1..sample).map(move |second| (key(first), key(second))));
         let with_pivot = others.map(move |other| (key(other), key(self.sorted / 2)));
         of_sample.chain(with_pivot)
+    }
+}
+
+/// Keys, those that follow one another or are the same together.
+#[derive(Default)]
+pub(super) struct Runs {
+    pub(super) runs: Vec<LaneRun>,
+    lanes: usize,
+}
+
+impl Runs {
+    fn add(&mut self, key: u32) {
+        self.lanes += 1;
+        match self.runs.last_mut() {
+            Some(last) if last.times == 1 && last.start + last.len == key => last.len += 1,
+            _ => self.runs.push(LaneRun::new(0, key, 1)),
+        }
+    }
+
+    fn add_times(&mut self, key: u32, times: usize) {
+        self.lanes += times;
+        self.runs.push(LaneRun {
+            times: u32::try_from(times).expect("there are fewer than 2^32 records"),
+            ..LaneRun::new(0, key, 1)
+        });
     }
 }
 
@@ -263,6 +327,46 @@ mod tests {
                 let each = (count as f64).log2();
                 let (compared, steps) = (compared as f64 / count as f64 / each, steps as f64 / each);
                 assert!(compared < 1.12 && steps < 2.8, "{count}: {compared}, {steps}");
+            }
+        }
+    }
+
+    #[test]
+    fn runs_have_all_pairs_in_their_order() {
+        let mut sampler = Sampler::new(Block([1, 2]));
+        let lanes = |runs: &Runs| -> Vec<usize> {
+            let lanes = runs.runs.iter().flat_map(|run| {
+                let keys = run.start..run.start + run.len;
+                (0..run.times).flat_map(move |_| keys.clone().map(|key| key as usize))
+            });
+            lanes.collect()
+        };
+        for (count, at_once) in [(9, 1), (40, 7), (300, 64), (300, 1 << 20)] {
+            let mut ranks = vec![0u32; count];
+            sampler.permutation(&mut ranks);
+            let mut sort = Quicksort::new(count, count);
+            loop {
+                let pairs: Vec<_> = sort.pairs().collect();
+                let runs = sort.runs(at_once);
+                assert_eq!(runs.len(), pairs.len().div_ceil(at_once));
+                let mut rest = &pairs[..];
+                for [firsts, seconds] in &runs {
+                    let both: Vec<_> = lanes(firsts).into_iter().zip(lanes(seconds)).collect();
+                    assert_eq!(firsts.lanes, seconds.lanes);
+                    assert!(both.len() == firsts.lanes && both.len() <= at_once);
+                    let now;
+                    (now, rest) = rest.split_at(both.len());
+                    assert_eq!(both, now);
+                }
+                assert!(rest.is_empty());
+                if pairs.is_empty() {
+                    break;
+                }
+                let less: Vec<bool> = pairs.iter().map(|&(x, y)| ranks[x] < ranks[y]).collect();
+                sort.hear(&less);
+                if let Some(nearer) = sort.nearer() {
+                    ranks = nearer.iter().map(|&key| ranks[key]).collect();
+                }
             }
         }
     }

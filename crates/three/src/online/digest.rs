@@ -70,9 +70,9 @@ impl Digester {
         let received = coin::barrier(ring, BARRIERS | self.digests, Held)?;
         self.digests += 1;
         let coin = coin::toss(ring, keys, &mut self.coins, received)?;
-        let digest = weighted_difference(coin, these, those);
+        let digest = weighted_difference(coin, these, those)?;
         let mut wires = ThreeWires::zeros(BITS, 1)?;
-        for (component, sum) in wires.components.iter_mut().zip(digest.iter()) {
+        for (component, sum) in wires.components_mut().iter_mut().zip(digest.iter()) {
             for (bit, word) in component.iter_mut().enumerate() {
                 *word = sum >> bit & 1;
             }
@@ -95,7 +95,7 @@ impl Digester {
 }
 
 /// Of each component the sum of the differences of all words, each times its weight.
-fn weighted_difference(coin: Block, these: &ThreeWires, those: &ThreeWires) -> Zeroizing<[u64; 2]> {
+fn weighted_difference(coin: Block, these: &ThreeWires, those: &ThreeWires) -> Result<Zeroizing<[u64; 2]>> {
     let (weights, stride) = (Prg::new(coin), these.stride());
     // What is beyond the lanes means nothing, and may differ between the tables.
     let within = match these.lanes() % 64 {
@@ -106,14 +106,15 @@ fn weighted_difference(coin: Block, these: &ThreeWires, those: &ThreeWires) -> Z
     let mut of_words = [Block512::ZERO; TILE / 8];
     let mut differences = Zeroizing::new([0; TILE]);
     let mut sums = Zeroizing::new([0; 2]);
-    for wire in 0..these.wires() {
+    let (wires, these, those) = (these.wires(), these.components()?, those.components()?);
+    for wire in 0..wires {
         let (row, end) = (wire * stride, (wire + 1) * stride);
         for first in (row..end).step_by(TILE) {
             let words = first..end.min(first + TILE);
             let blocks = words.len().div_ceil(8);
             weights.fill(at, &mut of_words[..blocks]);
             at = at.advance(blocks);
-            let components = these.components.iter().zip(&those.components);
+            let components = these.iter().zip(those);
             for (sum, (x, y)) in sums.iter_mut().zip(components) {
                 let differences = &mut differences[..words.len()];
                 let pairs = x[words.clone()].iter().zip(&y[words.clone()]);
@@ -128,7 +129,7 @@ fn weighted_difference(coin: Block, these: &ThreeWires, those: &ThreeWires) -> Z
             }
         }
     }
-    sums
+    Ok(sums)
 }
 
 #[cfg(test)]
@@ -138,12 +139,12 @@ mod tests {
     /// Shares of wires whose first component has these words, and whose second has none.
     fn wires(wires: usize, lanes: usize, words: &[u64]) -> ThreeWires {
         let mut shares = ThreeWires::zeros(wires, lanes).expect("there is room");
-        shares.components[0].copy_from_slice(words);
+        shares.components_mut()[0].copy_from_slice(words);
         shares
     }
 
     fn digest(coin: u64, these: &ThreeWires, those: &ThreeWires) -> u64 {
-        let [first, second] = *weighted_difference(Block([coin, 1]), these, those);
+        let [first, second] = *weighted_difference(Block([coin, 1]), these, those).expect("there is room");
         assert_eq!(second, 0, "each component has its own sum");
         first
     }

@@ -170,7 +170,7 @@ pub(crate) fn outputs_of<'a>(all: &'a mut ThreeWires, groups: &[Group]) -> Vec<O
             rows: [Vec::new(), Vec::new()],
         })
         .collect();
-    for (index, component) in all.components.iter_mut().enumerate() {
+    for (index, component) in all.components_mut().iter_mut().enumerate() {
         for mut row in component.chunks_exact_mut(stride) {
             for outputs in &mut outputs {
                 let own = row.split_off_mut(..outputs.group.stride());
@@ -397,13 +397,14 @@ fn load(plan: &Plan, inputs: &[Piece<'_, ThreeWires>], group: Group, slots: &mut
     for (component, slots) in slots.iter_mut().enumerate() {
         slots.resize((plan.slots() * stride).div_ceil(8));
         let slots = as_words_mut(slots);
-        let rows = inputs.iter().flat_map(|(wires, range)| {
-            let full = wires.stride();
-            let rows = &wires.components[component][range.start * full..range.end * full];
-            rows.chunks_exact(full)
-        });
-        for (row, &slot) in rows.zip(plan.input_slots()) {
-            slots[slot as usize * stride..][..stride].copy_from_slice(&row[first..first + stride]);
+        let mut to = plan.input_slots();
+        for (wires, range) in inputs {
+            let own;
+            (own, to) = to.split_at(range.len());
+            wires.each_row(component, range.clone(), first..first + stride, |row, at, words| {
+                let slot = own[row - range.start] as usize * stride;
+                slots[slot + at..][..words.len()].copy_from_slice(words);
+            });
         }
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn share(
     let mut mask = room::zeroed::<Block512>(WIRES, words.div_ceil(8))?;
     if let Some(bits) = bits {
         keys.component(0, at, &mut mask);
-        unpack_rows(as_words(&mask), lanes, &mut shares.components[0]);
+        unpack_rows(as_words(&mask), lanes, &mut shares.components_mut()[0]);
         let mut masked = pack_rows(bits.words(), lanes)?;
         masked
             .iter_mut()
@@ -60,15 +60,15 @@ pub(crate) fn share(
             .for_each(|(bits, mask)| *bits ^= mask);
         ring.next.send(steps::INPUT, as_bytes(&masked))?;
         ring.next.flush()?;
-        unpack_rows(&masked, lanes, &mut shares.components[1]);
+        unpack_rows(&masked, lanes, &mut shares.components_mut()[1]);
     } else if owner == ring.previous.peer() {
         let masked = &mut as_words_mut(&mut mask)[..words];
         ring.previous.recv(steps::INPUT, as_bytes_mut(masked))?;
-        unpack_rows(masked, lanes, &mut shares.components[0]);
+        unpack_rows(masked, lanes, &mut shares.components_mut()[0]);
     } else {
         debug_assert_ne!(me, owner, "the owner gives its bits");
         keys.component(1, at, &mut mask);
-        unpack_rows(as_words(&mask), lanes, &mut shares.components[1]);
+        unpack_rows(as_words(&mask), lanes, &mut shares.components_mut()[1]);
     }
     Ok(shares)
 }

@@ -17,7 +17,7 @@ use crate::wires::{ThreeWires, WIRES};
 /// This party's share of `wires`, once whatever they depend on has been verified: component `i` of all, then component `i + 1`.
 pub(crate) fn keep(_verified: AllVerified, wires: &ThreeWires) -> Result<BitMatrix> {
     let mut share = room::bits(WIRES, 2 * wires.wires(), wires.lanes())?;
-    let [first, second] = &wires.components;
+    let [first, second] = wires.components()?;
     let (to_first, to_second) = share.words_mut().split_at_mut(first.len());
     to_first.copy_from_slice(first);
     to_second.copy_from_slice(second);
@@ -37,18 +37,16 @@ pub(crate) fn take(wires: usize, share: &BitMatrix, ring: &mut Ring) -> Result<T
         )));
     }
     let mut taken = ThreeWires::zeros(wires, share.lanes())?;
-    let words = taken.components[0].len();
-    for (component, words) in taken
-        .components
+    let components = taken.components_mut();
+    let words = components[0].len();
+    for (component, words) in components
         .iter_mut()
         .zip(share.words().chunks_exact(words.max(1)))
     {
         component.copy_from_slice(words);
     }
-    let digests = taken
-        .components
-        .each_ref()
-        .map(|component| digest(wires, share.lanes(), component));
+    let components = components.each_ref();
+    let digests = components.map(|component| digest(wires, share.lanes(), component));
     let mut heard = [[0; 32]; 2];
     let Ring { previous, next } = ring;
     // The previous party has component `i` as well, the next one component `i + 1`.

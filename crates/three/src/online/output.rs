@@ -22,15 +22,16 @@ pub(crate) fn open(
     ring: &mut Ring,
 ) -> Result<Option<BitMatrix>> {
     let (rows, lanes) = (wires.wires(), wires.lanes());
+    let components = wires.components()?;
     if to.contains(ring.previous.peer()) {
         ring.previous
-            .send(steps::OUTPUT, as_bytes(&pack_rows(&wires.components[1], lanes)?))?;
+            .send(steps::OUTPUT, as_bytes(&pack_rows(&components[1], lanes)?))?;
         ring.previous.flush()?;
     }
     if to.contains(ring.next.peer()) {
         ring.next.send(
             steps::OUTPUT_HASH,
-            &digest(&pack_rows(&wires.components[0], lanes)?),
+            &digest(&pack_rows(&components[0], lanes)?),
         )?;
         ring.next.flush()?;
     }
@@ -52,7 +53,7 @@ pub(crate) fn open(
     }
     let mut bits = room::bits(WIRES, rows, lanes)?;
     unpack_rows(&missing, lanes, bits.words_mut());
-    for component in &wires.components {
+    for component in components {
         bits.words_mut()
             .iter_mut()
             .zip(component)

@@ -1,10 +1,8 @@
 //! Sharings of rows: the bits of a lane one after the other, and behind them the tag.
 
-use std::ops::Range;
-
-use cenote_primitives::{SecretBlocks, as_words, as_words_mut, transpose64};
+use cenote_primitives::records::{lanes_to_rows, rows_to_lanes};
+use cenote_primitives::{SecretBlocks, as_words, as_words_mut};
 use cenote_session::{Result, WireVector, room};
-use zeroize::Zeroizing;
 
 use crate::triple_check::Pair;
 use crate::wires::ThreeWires;
@@ -38,22 +36,21 @@ impl Rows {
 
     /// The lanes of `wires`, without tags.
     pub(super) fn of(wires: &ThreeWires) -> Result<Self> {
-        let mut rows = Self::zeroed(wires.wires().div_ceil(64) + 1, wires.lanes())?;
-        let (width, stride) = (rows.width, wires.stride());
-        for (component, words) in rows.components.iter_mut().zip(&wires.components) {
+        let mut rows = Self::zeroed(wires.width() + 1, wires.lanes())?;
+        let width = rows.width;
+        for (index, component) in rows.components.iter_mut().enumerate() {
             let rows = as_words_mut(component);
-            for Tiles { limb, blocks, lanes } in tiles(wires) {
-                let mut tiles = Zeroizing::new([[0; 64]; LINE]);
-                let columns = words[limb * 64 * stride..].chunks_exact(stride);
-                for (wire, column) in columns.take(64).enumerate() {
-                    for (tile, word) in tiles.iter_mut().zip(&column[blocks.clone()]) {
-                        tile[wire] = *word;
-                    }
+            match wires.records() {
+                Some(records) => {
+                    let records = records[index].chunks_exact(width - 1);
+                    let rows = rows.chunks_exact_mut(width);
+                    rows.zip(records)
+                        .for_each(|(row, record)| row[..width - 1].copy_from_slice(record));
                 }
-                let rows = rows[lanes.start * width..lanes.end * width].chunks_exact_mut(width);
-                tiles[..blocks.len()].iter_mut().for_each(transpose64);
-                for (row, word) in rows.zip(tiles.as_flattened()) {
-                    row[limb] = *word;
+                None => {
+                    let words = &wires.components()?[index];
+                    let lanes = wires.lanes();
+                    rows_to_lanes(&cenote_primitives::Rows { words, lanes }, 0..wires.stride(), width, rows);
                 }
             }
         }
@@ -62,24 +59,25 @@ impl Rows {
 
     /// The rows as wires.
     pub(super) fn wires(&self, wires: usize) -> Result<ThreeWires> {
-        let mut shares = ThreeWires::zeros(wires, self.count)?;
-        let (width, stride) = (self.width, shares.stride());
-        let all: Vec<Tiles> = tiles(&shares).collect();
-        for (words, component) in shares.components.iter_mut().zip(&self.components) {
-            let rows = as_words(component);
-            for Tiles { limb, blocks, lanes } in all.iter().cloned() {
-                let mut tiles = Zeroizing::new([[0; 64]; LINE]);
-                let rows = rows[lanes.start * width..lanes.end * width].chunks_exact(width);
-                for (slot, row) in tiles.as_flattened_mut().iter_mut().zip(rows) {
-                    *slot = row[limb];
-                }
-                tiles[..blocks.len()].iter_mut().for_each(transpose64);
-                let columns = words[limb * 64 * stride..].chunks_exact_mut(stride);
-                for (wire, column) in columns.take(64).enumerate() {
-                    for (word, tile) in column[blocks.clone()].iter_mut().zip(tiles.iter()) {
-                        *word = tile[wire];
-                    }
-                }
+        let (width, count) = (self.width, self.count);
+        let is_dense = ThreeWires::fill_records(wires);
+        let mut shares = match is_dense {
+            true => ThreeWires::zero_records(wires, count)?,
+            false => ThreeWires::zeros(wires, count)?,
+        };
+        let stride = shares.stride();
+        for (index, component) in self.components.iter().enumerate() {
+            let rows = &as_words(component)[..count * width];
+            if is_dense {
+                let records = shares.records_mut()[index].chunks_exact_mut(width - 1);
+                records
+                    .zip(rows.chunks_exact(width))
+                    .for_each(|(record, row)| record.copy_from_slice(&row[..width - 1]));
+            } else {
+                let words = &mut shares.components_mut()[index];
+                lanes_to_rows(rows, width, 0..wires, |wire, first, part| {
+                    words[wire * stride + first..][..part.len()].copy_from_slice(part);
+                });
             }
         }
         Ok(shares)
@@ -109,31 +107,6 @@ impl Rows {
 /// Room for so many secret words.
 pub(super) fn secret_blocks(words: usize) -> Result<SecretBlocks> {
     room::blocks("rows that are moved", words.div_ceil(8))
-}
-
-/// Words of a wire that are moved together: a line of the cache.
-const LINE: usize = 8;
-
-/// Up to 64 wires in up to as many lanes as a line has.
-#[derive(Clone)]
-struct Tiles {
-    /// Which 64 wires.
-    limb: usize,
-    /// Words of a wire.
-    blocks: Range<usize>,
-    lanes: Range<usize>,
-}
-
-fn tiles(wires: &ThreeWires) -> impl Iterator<Item = Tiles> {
-    let (limbs, stride, lanes) = (wires.wires().div_ceil(64), wires.stride(), wires.lanes());
-    (0..stride).step_by(LINE).flat_map(move |first| {
-        let blocks = first..stride.min(first + LINE);
-        (0..limbs).map(move |limb| Tiles {
-            limb,
-            blocks: blocks.clone(),
-            lanes: 64 * blocks.start..lanes.min(64 * blocks.end),
-        })
-    })
 }
 
 /// Writes the rows of `from` to `to` in this order, or `back` from it.
