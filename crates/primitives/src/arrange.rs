@@ -9,7 +9,7 @@ use bytemuck::{Pod, Zeroable};
 use zeroize::Zeroizing;
 
 use crate::pack::unpack_shifted;
-use crate::records::{LINE, rows_to_lanes};
+use crate::records::{AT_ONCE, LINE, rows_to_lanes};
 use crate::transpose64;
 
 /// Lanes that lie side by side in one of several matrices, once or several times over.
@@ -230,9 +230,6 @@ fn used(runs: &[LaneRun], parts: &[Rows<'_>]) -> Vec<Range<usize>> {
 
 /// Lanes of as many words.
 const LANES: usize = 64 * LINE;
-
-/// Lanes that are copied at once, though fewer may be meant.
-const AT_ONCE: usize = 4;
 
 /// As [`arrange_rows`], for some rows, as `LIMBS` words of a lane each.
 fn transposed<const LIMBS: usize>(

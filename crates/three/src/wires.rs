@@ -109,7 +109,7 @@ impl ThreeWires {
     fn copy_rows(&self, index: usize, rows: Range<usize>, target: &mut [u64]) {
         let stride = self.stride();
         self.each_row(index, rows.clone(), 0..stride, |row, first, words| {
-            target[(row - rows.start) * stride + first..][..words.len()].copy_from_slice(words);
+            put(&mut target[(row - rows.start) * stride + first..], words);
         });
     }
 
@@ -125,7 +125,12 @@ impl ThreeWires {
             (None, Some(records)) => {
                 let width = self.width();
                 let lanes = 64 * blocks.start..self.lanes.min(64 * blocks.end);
-                lanes_to_rows(&records[index][lanes.start * width..lanes.end * width], width, rows, put);
+                lanes_to_rows(
+                    &records[index][lanes.start * width..lanes.end * width],
+                    width,
+                    rows,
+                    put,
+                );
             }
             (all, _) => {
                 let stride = self.stride();
@@ -166,13 +171,12 @@ impl ThreeWires {
     /// How the lanes of `runs` come to lie.
     fn layout(parts: &[Piece<'_, Self>], runs: &[LaneRun], wires: usize, lanes: usize) -> Layout {
         let whole = parts.iter().all(|(part, range)| *range == (0..part.wires));
-        // Rows of records that are short are made at a time.
-        let there: usize = parts
-            .iter()
-            .filter(|(part, _)| part.records.is_none())
-            .map(|(part, _)| part.lanes)
-            .sum();
-        match whole && Self::fill_records(wires) && are_short(runs, lanes) && there <= 4 * lanes {
+        if !whole || !Self::fill_records(wires) {
+            return Layout::Rows;
+        }
+        let of_rows = parts.iter().filter(|(part, _)| part.records.is_none());
+        let of_rows: usize = of_rows.map(|(part, _)| part.lanes).sum();
+        match of_rows == 0 || are_short(runs, lanes) && of_rows <= 4 * lanes {
             true => Layout::Records,
             false => Layout::Rows,
         }
@@ -191,10 +195,13 @@ impl ThreeWires {
                 .iter()
                 .map(|(part, _)| part.made_records(index))
                 .collect::<Result<_>>()?;
-            let records = parts.iter().zip(&made).map(|((part, _), made)| match (&part.records, made) {
-                (Some(records), _) => &records[index][..],
-                (None, made) => made,
-            });
+            let records = parts
+                .iter()
+                .zip(&made)
+                .map(|((part, _), made)| match (&part.records, made) {
+                    (Some(records), _) => &records[index][..],
+                    (None, made) => made,
+                });
             arrange_records(component, width, runs, &records.collect::<Vec<_>>());
         }
         Ok(arranged)
@@ -217,6 +224,14 @@ impl ThreeWires {
     /// 64-bit words in a row.
     pub(crate) fn stride(&self) -> usize {
         self.lanes.div_ceil(64)
+    }
+}
+
+/// Writes words of a row, of which there are mostly as many as a line of the cache has.
+pub(crate) fn put(target: &mut [u64], words: &[u64]) {
+    match (target.first_chunk_mut::<8>(), words.first_chunk()) {
+        (Some(target), Some(line)) if words.len() == line.len() => *target = *line,
+        _ => target[..words.len()].copy_from_slice(words),
     }
 }
 
@@ -292,6 +307,64 @@ mod tests {
     use cenote_session::Error;
 
     use super::*;
+
+    /// Wires of which each bit of both components says where it is.
+    fn numbered(wires: usize, lanes: usize) -> ThreeWires {
+        let mut all = ThreeWires::zeros(wires, lanes).unwrap();
+        for (component, words) in (1u64..).zip(all.components_mut()) {
+            let mut state = component;
+            words.iter_mut().for_each(|word| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                *word = state.rotate_left(20);
+            });
+        }
+        all
+    }
+
+    fn bit(wires: &ThreeWires, component: usize, wire: usize, lane: usize) -> u64 {
+        let words = &wires.components().unwrap()[component];
+        words[wire * wires.stride() + lane / 64] >> (lane % 64) & 1
+    }
+
+    /// Whatever is made of lanes that were moved one by one is what is made of rows.
+    #[test]
+    fn lanes_side_by_side_are_rows() {
+        for wires in [17, 50, 64, 84, 128] {
+            let from = numbered(wires, 600);
+            let places: Vec<u32> = (0..700).map(|lane| lane * 7919 % 600).collect();
+            let runs: Vec<LaneRun> = places.iter().map(|&place| LaneRun::new(0, place, 1)).collect();
+            let moved = ThreeWires::arrange(&[(&from, 0..wires)], &runs).unwrap();
+            assert_eq!(moved.records().is_some(), wires != 17, "{wires}");
+            let other = moved.clone();
+            let again = ThreeWires::arrange(&[(&moved, 0..wires)], &[LaneRun::new(0, 3, 690)]).unwrap();
+            assert_eq!(again.records().is_some(), wires != 17, "{wires}");
+            // Before rows are made of them, and after it.
+            let selected = moved.select(5..wires - 1);
+            let joined = ThreeWires::concat(&[&moved, &selected]);
+            for component in 0..2 {
+                for (lane, &place) in places.iter().enumerate() {
+                    for wire in [0, 5, 16, wires - 2, wires - 1] {
+                        let right = bit(&from, component, wire, place as usize);
+                        assert_eq!(bit(&joined, component, wire, lane), right);
+                        assert_eq!(bit(&moved, component, wire, lane), right);
+                        if (3..693).contains(&lane) {
+                            assert_eq!(bit(&again, component, wire, lane - 3), right);
+                        }
+                        if (5..wires - 1).contains(&wire) {
+                            assert_eq!(bit(&selected, component, wire - 5, lane), right);
+                            assert_eq!(bit(&joined, component, wires + wire - 5, lane), right);
+                        }
+                    }
+                }
+                for wires_like_it in [&moved, &other] {
+                    wires_like_it.each_row(component, 5..wires, 2..10, |wire, first, words| {
+                        let row = &moved.components().unwrap()[component][wire * moved.stride()..];
+                        assert_eq!(words, &row[2 + first..][..words.len()]);
+                    });
+                }
+            }
+        }
+    }
 
     #[test]
     fn wires_that_there_is_no_room_for_are_refused() {

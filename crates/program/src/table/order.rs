@@ -145,8 +145,8 @@ impl Order {
             if session.shuffles()
                 && let Some(nearer) = sort.nearer()
             {
-                keys = keys.gather(&nearer);
-                foreseen = foreseen.map(|ranks| nearer.iter().map(|&key| ranks[key]).collect());
+                keys = Value::arrange(&[&keys], &nearer.runs);
+                foreseen = foreseen.map(|ranks| nearer.keys().map(|key| ranks[key]).collect());
             }
         }
         order.places = Places::After(sort.into_order());

@@ -86,19 +86,19 @@ impl Quicksort {
 
     /// Every few steps, and in each as long as there are few parts: the keys that are still compared, those of a part side by side, as they are numbered from
     /// now on. Keys that lie far apart take longer to collect.
-    pub(super) fn nearer(&mut self) -> Option<Vec<usize>> {
+    pub(super) fn nearer(&mut self) -> Option<Runs> {
         self.steps += 1;
         if self.parts.len() > FEW && !self.steps.is_multiple_of(STEPS) {
             return None;
         }
-        let mut keys = Vec::new();
+        let mut keys = Runs::default();
         for part in &self.parts {
             for record in &mut self.records[part.range()] {
-                let key = std::mem::replace(&mut record.key, keys.len() as u32);
-                keys.push(key as usize);
+                let key = std::mem::replace(&mut record.key, keys.lanes as u32);
+                keys.add(key);
             }
         }
-        (!keys.is_empty()).then_some(keys)
+        (keys.lanes > 0).then_some(keys)
     }
 
     /// Goes on with what came of the comparisons.
@@ -219,7 +219,11 @@ impl Part {
                 let now;
                 (now, others) = others.split_at(others.len().min(at_once - last[0].lanes));
                 let [firsts, seconds] = last;
-                let (one, many) = if is_second { (seconds, firsts) } else { (firsts, seconds) };
+                let (one, many) = if is_second {
+                    (seconds, firsts)
+                } else {
+                    (firsts, seconds)
+                };
                 one.add_times(first.key, now.len());
                 now.iter().for_each(|other| many.add(other.key));
                 if last[0].lanes == at_once {
@@ -258,6 +262,15 @@ pub(super) struct Runs {
 }
 
 impl Runs {
+    /// Each key.
+    pub(super) fn keys(&self) -> impl Iterator<Item = usize> {
+        let of_run = |run: &LaneRun| {
+            let keys = run.start as usize..(run.start + run.len) as usize;
+            (0..run.times).flat_map(move |_| keys.clone())
+        };
+        self.runs.iter().flat_map(of_run)
+    }
+
     fn add(&mut self, key: u32) {
         self.lanes += 1;
         match self.runs.last_mut() {
@@ -301,7 +314,7 @@ mod tests {
             steps += 1;
             sort.hear(&less);
             if let Some(nearer) = sort.nearer() {
-                keys_here = nearer.iter().map(|&key| keys_here[key]).collect();
+                keys_here = nearer.keys().map(|key| keys_here[key]).collect();
             }
         }
         let order = sort.into_order();
@@ -334,13 +347,6 @@ mod tests {
     #[test]
     fn runs_have_all_pairs_in_their_order() {
         let mut sampler = Sampler::new(Block([1, 2]));
-        let lanes = |runs: &Runs| -> Vec<usize> {
-            let lanes = runs.runs.iter().flat_map(|run| {
-                let keys = run.start..run.start + run.len;
-                (0..run.times).flat_map(move |_| keys.clone().map(|key| key as usize))
-            });
-            lanes.collect()
-        };
         for (count, at_once) in [(9, 1), (40, 7), (300, 64), (300, 1 << 20)] {
             let mut ranks = vec![0u32; count];
             sampler.permutation(&mut ranks);
@@ -351,7 +357,7 @@ mod tests {
                 assert_eq!(runs.len(), pairs.len().div_ceil(at_once));
                 let mut rest = &pairs[..];
                 for [firsts, seconds] in &runs {
-                    let both: Vec<_> = lanes(firsts).into_iter().zip(lanes(seconds)).collect();
+                    let both: Vec<_> = firsts.keys().zip(seconds.keys()).collect();
                     assert_eq!(firsts.lanes, seconds.lanes);
                     assert!(both.len() == firsts.lanes && both.len() <= at_once);
                     let now;
@@ -365,7 +371,7 @@ mod tests {
                 let less: Vec<bool> = pairs.iter().map(|&(x, y)| ranks[x] < ranks[y]).collect();
                 sort.hear(&less);
                 if let Some(nearer) = sort.nearer() {
-                    ranks = nearer.iter().map(|&key| ranks[key]).collect();
+                    ranks = nearer.keys().map(|key| ranks[key]).collect();
                 }
             }
         }

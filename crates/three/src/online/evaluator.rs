@@ -18,7 +18,7 @@ use crate::ring::Ring;
 use crate::setup::keys::{Counter, Keys, Purpose};
 use crate::steps;
 use crate::triple_check::constant_holder;
-use crate::wires::ThreeWires;
+use crate::wires::{ThreeWires, put};
 
 /// Words of live wires that a group of lanes should not exceed, so that its slots stay in the second-level cache.
 const GROUP_WORDS: usize = 1 << 17;
@@ -401,10 +401,15 @@ fn load(plan: &Plan, inputs: &[Piece<'_, ThreeWires>], group: Group, slots: &mut
         for (wires, range) in inputs {
             let own;
             (own, to) = to.split_at(range.len());
-            wires.each_row(component, range.clone(), first..first + stride, |row, at, words| {
-                let slot = own[row - range.start] as usize * stride;
-                slots[slot + at..][..words.len()].copy_from_slice(words);
-            });
+            wires.each_row(
+                component,
+                range.clone(),
+                first..first + stride,
+                |row, at, words| {
+                    let slot = own[row - range.start] as usize * stride;
+                    put(&mut slots[slot + at..], words);
+                },
+            );
         }
     }
 }

@@ -29,10 +29,8 @@ pub(crate) fn open(
         ring.previous.flush()?;
     }
     if to.contains(ring.next.peer()) {
-        ring.next.send(
-            steps::OUTPUT_HASH,
-            &digest(&pack_rows(&components[0], lanes)?),
-        )?;
+        ring.next
+            .send(steps::OUTPUT_HASH, &digest(&pack_rows(&components[0], lanes)?))?;
         ring.next.flush()?;
     }
     if !to.contains(me) {

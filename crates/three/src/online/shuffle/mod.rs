@@ -114,7 +114,6 @@ impl Shuffler {
         }
         let (pad, pad_tag) = self.tag(&mut rows, ring, keys)?;
         let [first, second, last] = if back { [2, 1, 0] } else { [0, 1, 2] };
-        let mut scratch = secret_blocks(rows.words())?;
         let mut hop = |from: &Rows, to: &mut Rows, hop: u8| {
             let which = held(self.me, PartyId(hop));
             let order = match which {
@@ -123,14 +122,7 @@ impl Shuffler {
             };
             let order = order.as_ref().map(|(which, order)| (*which, order.as_slice()));
             let mask = self.masks.take(from.components[0].len());
-            move_rows(
-                (from, to),
-                &mut scratch,
-                order,
-                back,
-                mask,
-                (ring, keys, self.lag),
-            )
+            move_rows((from, to), order, back, mask, (ring, keys, self.lag))
         };
         let (mut early, mut middle) = (rows.alike()?, rows.alike()?);
         hop(&rows, &mut early, first)?;
@@ -208,7 +200,6 @@ impl Shuffler {
 /// Moves rows by one permutation. A party that knows it gives it, and which of its components' keys it comes from. `mask` is where fresh components begin.
 fn move_rows(
     (from, to): (&Rows, &mut Rows),
-    scratch: &mut SecretBlocks,
     order: Option<(usize, &[u32])>,
     back: bool,
     mask: Position,
@@ -221,15 +212,16 @@ fn move_rows(
     };
     let [first, second] = &from.components;
     // The key that moves is that of component `which`, where the sum of both messages comes to be; the other component is fresh.
-    let (summand, sum, fresh, peer) = match which {
+    let (sum, fresh, peer) = match which {
         1 => {
-            scratch.copy_from_slice(first);
-            kernels::xor_into(scratch, second);
-            (&*scratch, to_second, to_first, &mut ring.next)
+            permute(order, back, from.width, [first, second], to_second);
+            (to_second, to_first, &mut ring.next)
         }
-        _ => (second, to_first, to_second, &mut ring.previous),
+        _ => {
+            permute(order, back, from.width, [second], to_first);
+            (to_first, to_second, &mut ring.previous)
+        }
     };
-    permute(order, back, from.width, summand, sum);
     keys.component(1 - which, mask, fresh);
     kernels::xor_into(sum, fresh);
     exchange(peer.as_mut(), sum, lag)

@@ -50,7 +50,12 @@ impl Rows {
                 None => {
                     let words = &wires.components()?[index];
                     let lanes = wires.lanes();
-                    rows_to_lanes(&cenote_primitives::Rows { words, lanes }, 0..wires.stride(), width, rows);
+                    rows_to_lanes(
+                        &cenote_primitives::Rows { words, lanes },
+                        0..wires.stride(),
+                        width,
+                        rows,
+                    );
                 }
             }
         }
@@ -109,14 +114,20 @@ pub(super) fn secret_blocks(words: usize) -> Result<SecretBlocks> {
     room::blocks("rows that are moved", words.div_ceil(8))
 }
 
-/// Writes the rows of `from` to `to` in this order, or `back` from it.
-pub(super) fn permute(order: &[u32], back: bool, width: usize, from: &SecretBlocks, to: &mut SecretBlocks) {
-    let (from, to) = (as_words(from), as_words_mut(to));
+/// Writes the sum of the rows of all `from` to `to` in this order, or `back` from it.
+pub(super) fn permute<const K: usize>(
+    order: &[u32],
+    back: bool,
+    width: usize,
+    from: [&SecretBlocks; K],
+    to: &mut SecretBlocks,
+) {
+    let (from, to) = (from.map(|from| as_words(from)), as_words_mut(to));
     match width {
-        2 => permute_words::<2>(order, back, from, to),
-        3 => permute_words::<3>(order, back, from, to),
-        4 => permute_words::<4>(order, back, from, to),
-        5 => permute_words::<5>(order, back, from, to),
+        2 => permute_words::<2, K>(order, back, from, to),
+        3 => permute_words::<3, K>(order, back, from, to),
+        4 => permute_words::<4, K>(order, back, from, to),
+        5 => permute_words::<5, K>(order, back, from, to),
         _ => {
             let row = |at: usize| at * width..(at + 1) * width;
             for (at, other) in order.iter().enumerate() {
@@ -125,23 +136,43 @@ pub(super) fn permute(order: &[u32], back: bool, width: usize, from: &SecretBloc
                 } else {
                     (*other as usize, at)
                 };
-                to[row(to_row)].copy_from_slice(&from[row(from_row)]);
+                let to = &mut to[row(to_row)];
+                to.copy_from_slice(&from[0][row(from_row)]);
+                for more in &from[1..] {
+                    to.iter_mut()
+                        .zip(&more[row(from_row)])
+                        .for_each(|(to, more)| *to ^= more);
+                }
             }
         }
     }
 }
 
 /// The same of rows of so many words.
-fn permute_words<const N: usize>(order: &[u32], back: bool, from: &[u64], to: &mut [u64]) {
-    let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+fn permute_words<const N: usize, const K: usize>(
+    order: &[u32],
+    back: bool,
+    from: [&[u64]; K],
+    to: &mut [u64],
+) {
+    let (from, to) = (
+        from.map(|from| from.as_chunks::<N>().0),
+        to.as_chunks_mut::<N>().0,
+    );
+    let sum = |at: usize| {
+        let mut sum = from[0][at];
+        for more in &from[1..] {
+            sum.iter_mut().zip(&more[at]).for_each(|(sum, more)| *sum ^= more);
+        }
+        sum
+    };
     match back {
         false => to
             .iter_mut()
             .zip(order)
-            .for_each(|(to, at)| *to = from[*at as usize]),
-        true => from
-            .iter()
+            .for_each(|(to, at)| *to = sum(*at as usize)),
+        true => (0..)
             .zip(order)
-            .for_each(|(from, at)| to[*at as usize] = *from),
+            .for_each(|(from, at)| to[*at as usize] = sum(from)),
     }
 }
