@@ -59,6 +59,17 @@ impl Bundle {
         self.job.len() + files.sum::<usize>()
     }
 
+    /// The same job written in one way, whatever the comments, the space and the order of keys in its file; columns keep their order, which means something. None if
+    /// it is no job file.
+    pub fn canonical(&self) -> Option<Self> {
+        let mut table: toml::Table = self.job.parse().ok()?;
+        sort_keys(&mut table);
+        Some(Self {
+            job: toml::to_string(&table).ok()?,
+            files: self.files.clone(),
+        })
+    }
+
     /// The one text of the bundle: what its digest is taken of.
     ///
     /// # Errors
@@ -114,6 +125,28 @@ impl Bundle {
     }
 }
 
+/// Keys whose tables have an order that means something.
+const ORDERED: &str = "columns";
+
+fn sort_keys(table: &mut toml::Table) {
+    let mut all: Vec<_> = std::mem::take(table).into_iter().collect();
+    all.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for (key, value) in &mut all {
+        if key != ORDERED {
+            sort_within(value);
+        }
+    }
+    table.extend(all);
+}
+
+fn sort_within(value: &mut toml::Value) {
+    match value {
+        toml::Value::Table(table) => sort_keys(table),
+        toml::Value::Array(all) => all.iter_mut().for_each(sort_within),
+        _ => {}
+    }
+}
+
 /// Whether `name` is a file's own name: neither a path nor hidden.
 fn is_plain(name: &str) -> bool {
     let wrong = |character: char| character.is_control() || matches!(character, '/' | '\\' | ':');
@@ -148,6 +181,31 @@ mod tests {
         assert_eq!(query, Some(Stated::Query("SELECT 1".into())));
         assert_eq!(bundle("circuit = 1").stated(), None);
         assert_eq!(bundle("[[").stated(), None);
+    }
+
+    #[test]
+    fn one_job_has_one_text() {
+        let written = [
+            "# ours\nquery = \"SELECT a, b FROM t\"\nprotocol = 'three'\n[answer]\nto = [0]\nmax_rows = 4\n[[table]]\nparty = 1\nname = \"t\"\n\
+             columns = { b = \"u8\", a = \"u8\" }\nmax_rows = 10\n",
+            "protocol=\"three\"\n\nquery = 'SELECT a, b FROM t' # all\n[[table]]\nname = \"t\"\nmax_rows = 1_0\nparty = 1\n\
+             [table.columns]\nb = \"u8\"\na = \"u8\"\n[answer]\nmax_rows = 4\nto = [\n0,\n]\n",
+        ];
+        // Rules have digests of such texts, so that another way to write them is noticed here.
+        let text = "protocol = \"three\"\nquery = \"SELECT a, b FROM t\"\n\n[answer]\nmax_rows = 4\nto = [0]\n\n[[table]]\n\
+            max_rows = 10\nname = \"t\"\nparty = 1\n\n[table.columns]\nb = \"u8\"\na = \"u8\"\n";
+        for job in written {
+            let canonical = bundle(job).canonical().unwrap();
+            assert_eq!(canonical.job, text);
+            assert_eq!(canonical.canonical(), Some(canonical));
+        }
+        let other = written[0].replace("b = \"u8\", a = \"u8\"", "a = \"u8\", b = \"u8\"");
+        assert_ne!(
+            bundle(&other).canonical().unwrap().job,
+            text,
+            "columns have an order"
+        );
+        assert_eq!(bundle("[[").canonical(), None);
     }
 
     #[test]

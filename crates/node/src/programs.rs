@@ -66,13 +66,21 @@ impl Programs {
         })
     }
 
-    /// What a program is. It is not kept yet.
+    /// What a program of this party is, with the digest of its canonical text. It is not kept yet.
     ///
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn read(&self, bundle: Bundle) -> Result<Arc<Compiled>, String> {
-        let text = text_of(&bundle)?;
-        self.compiled(self.me, Digest::of(text.as_bytes()), || Ok(bundle))
+        let canonical = bundle.canonical().unwrap_or_else(|| bundle.clone());
+        let text = text_of(&canonical)?;
+        let digest = Digest::of(text.as_bytes());
+        let compiled = self.compiled(self.me, digest, || Ok(canonical));
+        // Complaints name lines as they were written.
+        compiled.map_err(|complaint| {
+            let _turn = self.reading.get(usize::from(self.me)).map(lock);
+            let as_written = Compiled::new(bundle, digest, self.me);
+            as_written.err().map_or(complaint, |error| error.to_string())
+        })
     }
 
     /// What the party `from` has given for `digest`. It is not kept yet.
@@ -350,6 +358,26 @@ mod tests {
         .expect("written");
         let third = Programs::open(folder.path(), 0).expect("opens");
         assert!(third.get(0, digest).expect("read").is_none());
+    }
+
+    #[test]
+    fn one_job_has_one_digest_and_complaints_name_its_lines() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = Programs::open(folder.path(), 0).expect("opens");
+        let one = bundle("add8", 3);
+        let read = |job: String| programs.read(Bundle { job, ..one.clone() });
+        let digest = read(one.job.clone()).expect("a program").digest;
+        let remarked = format!("# Agreed in March.\n\n{}", one.job.replace(" = ", "="));
+        assert_eq!(read(remarked.clone()).expect("a program").digest, digest);
+        let wider = read(one.job.replace("lanes = 1", "lanes = 2"));
+        assert_ne!(wider.expect("a program").digest, digest);
+        let wrong = read(remarked.replace("[[input]]\nparty=1", "[[input]]\nparty=7"));
+        let complaint = wrong.map(drop).expect_err("no such party");
+        let line = 1 + remarked
+            .lines()
+            .position(|line| line == "party=1")
+            .expect("there");
+        assert!(complaint.contains(&format!("line {line}:")), "{complaint}");
     }
 
     #[test]
