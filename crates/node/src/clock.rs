@@ -36,6 +36,8 @@ const SWEEP: Duration = Duration::from_secs(60);
 const AWAY: Duration = Duration::from_secs(60);
 /// How long the outcome of a call is kept.
 const CALLS: Duration = Duration::from_secs(3600);
+/// Outcomes of calls that are kept, of all jobs.
+const MOST_CALLS: u64 = 1_000_000;
 /// How long a job that stands may go on after its deadline, for its leader's clock.
 const CLOCKS: Duration = Duration::from_secs(60);
 /// How far clocks may differ without an alarm, in milliseconds.
@@ -386,7 +388,7 @@ impl Clock {
             .jobs
             .expire_results(now)
             .and_then(|_| while_some(|| self.jobs.expire_kept(now)))
-            .and_then(|_| while_some(|| self.jobs.expire_calls(now.before(CALLS))))
+            .and_then(|_| while_some(|| self.jobs.expire_calls(now.before(CALLS), MOST_CALLS)))
             .and_then(|_| self.jobs.prune(now.before(self.settings.keep)))
             .and_then(|_| self.jobs.prune_unrun(now));
         if let Err(error) = swept {

@@ -52,7 +52,7 @@ impl Core {
         let goes_on = move |job: &Job| job.proposal.standing.is_some() || shards.can_go_on(job.proposal.id);
         let (failed, open) = self.base.jobs.restart(goes_on, Timestamp::now())?;
         let why = "the service was restarted while it was computed; whether others have learnt its outputs is not known";
-        self.base.jobs.fail_calls(why, Timestamp::now())?;
+        self.base.jobs.fail_calls(None, why, Timestamp::now())?;
         failed.iter().for_each(|job| self.transitions.changed(job));
         open.iter().for_each(|job| self.base.open.remember(job));
         let waits = |id| open.iter().any(|job| job.proposal.id == id);

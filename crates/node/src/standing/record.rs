@@ -49,7 +49,7 @@ pub(super) struct Outcome {
 }
 
 impl Serving<'_> {
-    /// Records outcomes as they come, and tells whoever waits for them.
+    /// Records outcomes as they come, and tells whoever waits for them. Where that is not possible, the session ends.
     pub(super) fn record(&self, desk: &Desk, program: &Program, outcomes: &Receiver<Outcome>) {
         let mut answered = Vec::new();
         let mut told = Instant::now();
@@ -65,7 +65,11 @@ impl Serving<'_> {
                 Ok(outcome) => {
                     answered.extend(&outcome.calls);
                     let due = tell(&mut answered, false);
-                    self.record_batch(desk, program, &outcome, due);
+                    if let Err(error) = self.record_batch(desk, program, &outcome, due) {
+                        let error = std::io::Error::other(error.to_string());
+                        desk.break_session(cenote::Error::local("recording how calls ended", error));
+                        return self.running.close();
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     if let Some(due) = tell(&mut answered, true) {
@@ -99,7 +103,13 @@ impl Serving<'_> {
         recorded
     }
 
-    fn record_batch(&self, desk: &Desk, program: &Program, outcome: &Outcome, due: Option<Answered>) {
+    fn record_batch(
+        &self,
+        desk: &Desk,
+        program: &Program,
+        outcome: &Outcome,
+        due: Option<Answered>,
+    ) -> Result<()> {
         let id = desk.job;
         let is_receiver = self.job.proposal.receivers.contains(&self.me);
         let mut texts = Vec::new();
@@ -128,6 +138,7 @@ impl Serving<'_> {
         for (call, text) in texts {
             desk.end(call, || recorded.clone().and_then(|()| text.clone()));
         }
+        recorded
     }
 
     /// Calls that had begun fail with the session.

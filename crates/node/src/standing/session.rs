@@ -27,6 +27,8 @@ const BEAT: Duration = Duration::from_secs(1);
 const CHUNK: u64 = 256;
 /// AND gates of a call that are computed in one piece, for certain.
 const WHOLE: u64 = 1 << 22;
+/// Why a call has failed of which nothing else is on record.
+const LOST: &str = "how it ended could not be recorded; whether others have learnt its outputs is not known";
 /// Batches whose outcomes wait to be recorded, at most.
 const AHEAD: usize = 4;
 
@@ -95,6 +97,10 @@ impl Serving<'_> {
             transport: Transport::Tls,
             phase_timeout: self.phase_timeout,
         };
+        // Of a session before this one, how a call ended may not have been recorded.
+        self.jobs
+            .fail_calls(Some(desk.job), LOST, Timestamp::now())
+            .map_err(unrecorded)?;
         desk.begin_session();
         let served = self.served(desk, program, (party, prepared.clone()), (connections, words));
         let begun = desk.end_session();

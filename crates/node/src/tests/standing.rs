@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use cenote_service::job::{CallId, JobId, State, StateName};
+use cenote_service::job::{Beginning, CallId, Digest, Ended, JobId, OwnCall, State, StateName};
 use cenote_service::live::{Call, Live, Submission};
-use cenote_service::{Error, Result};
+use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
 use super::unsettled::{How, spoil_by};
@@ -205,6 +205,40 @@ fn a_job_that_stands_goes_on_after_a_restart_and_answers_no_call_twice() {
         assert_eq!(values(call(&world, id, &format!("after {party}"), "1")), ["0x17"]);
     }
     world.verify();
+}
+
+#[test]
+fn a_call_whose_end_was_not_recorded_has_failed_by_the_next_session() {
+    let (mut world, id) = with_standing(3, 600, "[0]");
+    call(&world, id, "before", "20").expect("answered");
+    let jobs = world.node(0).jobs().clone();
+    let lost = CallId::of(id, "lost");
+    let own = OwnCall {
+        id: lost,
+        body: Digest::of(b"inputs"),
+        submitter: "ada".into(),
+    };
+    let beginning = Beginning {
+        job: id,
+        reserved: 256,
+        own: vec![own],
+    };
+    jobs.begin_calls(beginning, Timestamp::now())
+        .and_then(Pending::wait)
+        .expect("recorded");
+    // The session breaks off at a party that stays up.
+    world.kill(2);
+    world.start(2);
+    world.wait_ready();
+    world.settle_all();
+    call(&world, id, "after", "1").expect("answered");
+    let known = jobs.call(id, lost).expect("read").expect("known");
+    let Some(Ended::Failed(reason)) = known.ended else {
+        panic!("it has not failed")
+    };
+    assert!(reason.contains("could not be recorded"), "{reason}");
+    let before = jobs.call(id, CallId::of(id, "before")).expect("read");
+    assert!(matches!(before.expect("known").ended, Some(Ended::Done(_))));
 }
 
 #[test]

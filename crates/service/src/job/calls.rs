@@ -12,8 +12,6 @@ use crate::{Error, Result, Timestamp};
 
 /// Calls that one call of [`Jobs::expire_calls`] deletes, at most.
 const AT_ONCE: i64 = 20_000;
-/// Calls that stay on record, the newest.
-const KEPT: i64 = 1_000_000;
 
 /// A call's name, the same at all parties: a digest of the name that its callers gave it, in 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,16 +164,21 @@ impl Jobs {
         })
     }
 
-    /// Fails the calls that have begun and not ended. To be called when nothing runs.
+    /// Fails the calls that have begun and not ended, of one job or of all. To be called when none of them runs.
     ///
     /// # Errors
     /// Where the database cannot be written.
-    pub fn fail_calls(&self, reason: &'static str, now: Timestamp) -> Result<()> {
+    pub fn fail_calls(&self, of: Option<JobId>, reason: &'static str, now: Timestamp) -> Result<()> {
         self.database.write(move |transaction| {
-            transaction.run(
-                "UPDATE call SET state = 'failed', reason = $1, at = $2 WHERE state = 'begun'",
-                &[Value::from(reason), Value::from(now.column())],
-            )?;
+            let mut values = vec![Value::from(reason), Value::from(now.column())];
+            let begun = match of {
+                None => "UPDATE call SET state = 'failed', reason = $1, at = $2 WHERE state = 'begun'",
+                Some(job) => {
+                    values.push(Value::from(job.to_string()));
+                    "UPDATE call SET state = 'failed', reason = $1, at = $2 WHERE state = 'begun' AND job = $3"
+                }
+            };
+            transaction.run(begun, &values)?;
             Ok(())
         })
     }
@@ -209,23 +212,34 @@ impl Jobs {
         })
     }
 
-    /// Forgets calls that ended before `before`, and those that are older than the newest million; 20,000 of each at most; how many. A call of such a name is a new one then.
+    /// Forgets calls that ended before `before`. Where more than `most` are left that ended, forgets the oldest of the job that has most of them, so that a busy job
+    /// does not push out those of others. 20,000 of each at most; how many. A call of such a name is a new one then.
     ///
     /// # Errors
     /// Where the database cannot be written.
-    pub fn expire_calls(&self, before: Timestamp) -> Result<u64> {
+    pub fn expire_calls(&self, before: Timestamp, most: u64) -> Result<u64> {
         self.database.write(move |transaction| {
             let old = transaction.run(
                 "DELETE FROM call WHERE (job, id) IN
                  (SELECT job, id FROM call WHERE state <> 'begun' AND at < $1 ORDER BY at LIMIT $2)",
                 &[Value::from(before.column()), Value::from(AT_ONCE)],
             )?;
-            let beyond = transaction.run(
+            let left = transaction
+                .connection()
+                .one("SELECT COUNT(*) FROM call WHERE state <> 'begun'", &[])?
+                .map_or(Ok(0), |row| row.count(0))?;
+            let beyond = i64::try_from(left.saturating_sub(most)).unwrap_or(i64::MAX);
+            if beyond == 0 {
+                return Ok(old);
+            }
+            let gone = transaction.run(
                 "DELETE FROM call WHERE (job, id) IN
-                 (SELECT job, id FROM call WHERE state <> 'begun' ORDER BY at DESC LIMIT $1 OFFSET $2)",
-                &[Value::from(AT_ONCE), Value::from(KEPT)],
+                 (SELECT job, id FROM call WHERE state <> 'begun' AND job =
+                  (SELECT job FROM call WHERE state <> 'begun' GROUP BY job ORDER BY COUNT(*) DESC, job LIMIT 1)
+                  ORDER BY at, id LIMIT $1)",
+                &[Value::from(beyond.min(AT_ONCE))],
             )?;
-            Ok(old + beyond)
+            Ok(old + gone)
         })
     }
 }

@@ -7,6 +7,7 @@ suite![
     calls_use_up_what_was_charged_and_the_rest_is_given_back,
     no_call_begins_of_a_job_that_does_not_run,
     a_call_is_known_until_it_is_forgotten,
+    a_busy_job_does_not_push_out_the_calls_of_others,
     a_call_that_had_begun_fails_with_a_restart,
     a_proposal_says_who_calls_and_how_often,
     sessions_that_break_off_count_however_often_it_goes_on,
@@ -121,9 +122,32 @@ fn a_call_is_known_until_it_is_forgotten(world: World) {
     let other = known("of another").expect("known");
     assert!(other.submitter.is_none() && matches!(other.ended, Some(Ended::Done(None))));
     assert_eq!(events(&world).iter().filter(|event| *event == "calls").count(), 1);
-    assert_eq!(jobs.expire_calls(at(6)).expect("looked"), 0);
-    assert_eq!(jobs.expire_calls(at(7)).expect("looked"), 3);
+    assert_eq!(jobs.expire_calls(at(6), 100).expect("looked"), 0);
+    assert_eq!(jobs.expire_calls(at(7), 100).expect("looked"), 3);
     assert!(known("one").is_none());
+}
+
+fn a_busy_job_does_not_push_out_the_calls_of_others(world: World) {
+    let jobs = jobs(&world);
+    let [quiet, busy] = [1, 2].map(|number| run_standing(&jobs, number, 100));
+    let call = |id: JobId, name: &str, seconds: u64| {
+        begin(&jobs, id, 10, vec![own(name, id)]).expect("begun");
+        let ended = vec![(CallId::of(id, name), Ended::Done(None))];
+        jobs.end_calls(id, ended, None, at(seconds)).expect("ended");
+    };
+    call(quiet, "first", 10);
+    call(quiet, "second", 11);
+    for number in 0..6 {
+        call(busy, &number.to_string(), 20 + number);
+    }
+    begin(&jobs, busy, 10, vec![own("begun", busy)]).expect("begun");
+    assert_eq!(jobs.expire_calls(at(6), 8).expect("looked"), 0);
+    assert_eq!(jobs.expire_calls(at(6), 5).expect("looked"), 3);
+    assert_eq!(jobs.expire_calls(at(6), 5).expect("looked"), 0);
+    let known = |id: JobId, name: &str| jobs.call(id, CallId::of(id, name)).expect("read").is_some();
+    assert!(known(quiet, "first") && known(quiet, "second") && known(busy, "begun"));
+    let left: Vec<bool> = (0..6).map(|number| known(busy, &number.to_string())).collect();
+    assert_eq!(left, [false, false, false, true, true, true]);
 }
 
 fn a_call_that_had_begun_fails_with_a_restart(mut world: World) {
@@ -133,7 +157,7 @@ fn a_call_that_had_begun_fails_with_a_restart(mut world: World) {
     drop(before);
     world.reopen();
     let jobs = jobs(&world);
-    jobs.fail_calls("restarted", at(8)).expect("written");
+    jobs.fail_calls(None, "restarted", at(8)).expect("written");
     jobs.restart(|job| job.proposal.standing.is_some(), at(8))
         .expect("read");
     assert_eq!(jobs.get(id).expect("there").state, State::Queued);
