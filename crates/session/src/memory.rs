@@ -108,8 +108,9 @@ fn beyond(needed: u64, limit: Option<u64>) -> Option<String> {
     })
 }
 
-/// Work that takes less than this goes by what was available lately: asking the system takes longer than some such work does.
+/// Work that takes less than this, or than this part of what was available lately, goes by that: asking the system takes longer than some such work does.
 const SMALL: u64 = 64 << 20;
+const SMALL_PART: u64 = 32;
 
 /// How long what the system said holds for small work.
 const HOLDS: Duration = Duration::from_secs(1);
@@ -122,7 +123,7 @@ impl Lately {
     fn available(&self, needed: u64, ask: impl FnOnce() -> Option<u64>) -> Option<u64> {
         let mut lately = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match *lately {
-            Some((at, bytes)) if needed < SMALL && at.elapsed() < HOLDS => bytes,
+            Some((at, bytes)) if is_small(needed, bytes) && at.elapsed() < HOLDS => bytes,
             _ => {
                 let bytes = ask();
                 *lately = Some((Instant::now(), bytes));
@@ -130,6 +131,11 @@ impl Lately {
             }
         }
     }
+}
+
+/// Whether so many bytes are few beside what was available.
+fn is_small(needed: u64, available: Option<u64>) -> bool {
+    needed < SMALL.max(available.unwrap_or(0) / SMALL_PART)
 }
 
 static LATELY: Lately = Lately(Mutex::new(None));
@@ -273,6 +279,10 @@ mod tests {
         let long_ago = Instant::now().checked_sub(HOLDS).unwrap();
         *lately.0.lock().unwrap() = Some((long_ago, Some(11)));
         assert_eq!(lately.available(1, || Some(12)), Some(12));
+        let much = SMALL_PART * 10 * SMALL;
+        assert_eq!(lately.available(SMALL, || Some(much)), Some(much));
+        assert_eq!(lately.available(10 * SMALL - 1, || Some(13)), Some(much));
+        assert_eq!(lately.available(10 * SMALL, || Some(14)), Some(14));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 use postgres::error::SqlState;
 use postgres::types::{ToSql, Type};
 use rusqlite::types::ValueRef;
+use rusqlite::config::DbConfig;
 use rusqlite::{OpenFlags, StatementStatus};
 
 use super::address::Server;
@@ -124,6 +125,10 @@ impl Connection {
                 "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;
                  PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -16384",
             )
+            .at(path)?;
+        // A statement is prepared once, whatever its values are.
+        connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
             .at(path)?;
         if access == Access::Read {
             connection.execute_batch("PRAGMA query_only = ON").at(path)?;
