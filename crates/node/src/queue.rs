@@ -17,8 +17,9 @@ use crate::running_job::RunningJob;
 /// Calls of the leader for jobs that do not wait here yet, at most.
 const EARLY: usize = 4096;
 
-/// Jobs that stand and run side by side, at most.
+/// Jobs that stand and run side by side, at most, and one proposer's of them.
 const STANDING: usize = 16;
+const STANDING_OF_ONE: usize = 8;
 
 /// How long others' jobs begin before one that they leave no room for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -231,7 +232,8 @@ impl Queue {
         let (all, own) = (self.run_by(|_| true), self.run_by(|by| by == waiting.proposer));
         let mut limits = limits.iter();
         if waiting.stands {
-            return !self.closed && self.standing() < STANDING;
+            let own = self.standing(|by| by == waiting.proposer);
+            return !self.closed && self.standing(|_| true) < STANDING && own < STANDING_OF_ONE;
         }
         !self.closed && limits.all(|limits| all < limits.jobs && own < limits.per_proposer)
     }
@@ -321,12 +323,11 @@ impl Queue {
         counted.count() as u64
     }
 
-    /// Jobs that run and stand.
-    fn standing(&self) -> usize {
-        self.running
-            .values()
-            .filter(|(waiting, _)| waiting.stands)
-            .count()
+    /// Jobs that run and stand, of these proposers.
+    fn standing(&self, counted: impl Fn(u8) -> bool) -> usize {
+        let running = self.running.values();
+        let counted = running.filter(|(waiting, _)| waiting.stands && counted(waiting.proposer));
+        counted.count()
     }
 
     /// Takes so much memory for something else than a job, unless that leaves too little.

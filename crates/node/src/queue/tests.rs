@@ -67,6 +67,42 @@ fn proposers_take_turns() {
 }
 
 #[test]
+fn jobs_that_stand_leave_places_for_those_of_other_proposers() {
+    let mut queue = queue(1, 1);
+    for (proposer, first) in [(0, 0), (1, 20), (2, 40)] {
+        for number in first..first + 10 {
+            queue.add(Waiting {
+                stands: true,
+                ..waiting(number, proposer, 1)
+            });
+        }
+    }
+    let order: Vec<JobId> = std::iter::from_fn(|| led(&mut queue)).collect();
+    let of = |range: std::ops::Range<u8>| {
+        order
+            .iter()
+            .filter(|id| range.clone().any(|number| job(number) == **id))
+            .count()
+    };
+    assert_eq!(order.len(), STANDING);
+    assert!(
+        [of(0..10), of(20..30), of(40..50)]
+            .into_iter()
+            .all(|own| (5..=6).contains(&own))
+    );
+    for number in 0..10 {
+        queue.done(job(20 + number));
+        queue.done(job(40 + number));
+    }
+    queue.lines.retain(|proposer, _| *proposer == 0);
+    let more = std::iter::from_fn(|| led(&mut queue)).count();
+    assert_eq!(of(0..10) + more, STANDING_OF_ONE);
+    // Those that have an end have places of their own.
+    queue.add(waiting(60, 0, 1));
+    assert_eq!(led(&mut queue), Some(job(60)));
+}
+
+#[test]
 fn one_proposers_jobs_begin_in_their_order() {
     let mut queue = queue(10, 10);
     for (number, memory) in [(1, 60), (2, 60), (3, 1)] {

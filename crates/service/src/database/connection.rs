@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use postgres::error::SqlState;
 use postgres::types::{ToSql, Type};
-use rusqlite::types::ValueRef;
 use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
 use rusqlite::{OpenFlags, StatementStatus};
 
 use super::address::Server;
