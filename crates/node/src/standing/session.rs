@@ -291,7 +291,8 @@ impl Session<'_, '_> {
             let word = word.map_err(|error| self.desk.broken().unwrap_or(error))?;
             let most = (most_together(self.program) as u64).min(self.serving.most() - self.used);
             check_count(word.begin.len(), most, leader.peer())?;
-            self.obey(session, &word)?;
+            let obeyed = self.obey(session, &word);
+            obeyed.map_err(|fault| self.desk.broken().map_or(fault, Fault::from))?;
             if word.is_last {
                 return Ok(());
             }
