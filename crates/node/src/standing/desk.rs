@@ -41,6 +41,8 @@ pub(super) struct Waiting {
 #[derive(Default)]
 struct Calls {
     waiting: HashMap<CallId, Waiting>,
+    /// How many of them each submitter has.
+    shares: HashMap<String, usize>,
     /// Of those that wait here, the ones that the present session has not heard of.
     unoffered: VecDeque<CallId>,
     /// At the leader: who has offered which calls that are not complete, one bit for each party.
@@ -57,6 +59,24 @@ struct Calls {
     is_up: bool,
     /// Why there are no more calls, once there are none.
     over: Option<String>,
+}
+
+impl Calls {
+    fn add(&mut self, id: CallId, waiting: Waiting) {
+        *self.shares.entry(waiting.submitter.clone()).or_default() += 1;
+        self.waiting.insert(id, waiting);
+    }
+
+    fn remove(&mut self, id: CallId) -> Option<Waiting> {
+        let removed = self.waiting.remove(&id)?;
+        if let Some(share) = self.shares.get_mut(&removed.submitter) {
+            *share -= 1;
+            if *share == 0 {
+                self.shares.remove(&removed.submitter);
+            }
+        }
+        Some(removed)
+    }
 }
 
 /// The calls of one job that stands.
@@ -144,6 +164,14 @@ impl Desk {
                 self.most, self.job
             )));
         }
+        // One submitter leaves places for others.
+        let most = (self.most - self.most / 4).max(1);
+        if calls.shares.get(&submitter).is_some_and(|share| *share >= most) {
+            return Err(Error::Crowded(format!(
+                "{most} calls of job {} wait that you have made",
+                self.job
+            )));
+        }
         let waiting = Waiting {
             inputs,
             body,
@@ -154,7 +182,7 @@ impl Desk {
             is_taken_back: false,
             replies: VecDeque::from([reply]),
         };
-        calls.waiting.insert(id, waiting);
+        calls.add(id, waiting);
         Ok(Entered::New)
     }
 
@@ -171,7 +199,7 @@ impl Desk {
 
     /// A call has ended here, or was made before: whoever waits for it hears so.
     pub(super) fn end(&self, id: CallId, with: impl Fn() -> Result<Zeroizing<Vec<u8>>>) {
-        let ended = self.calls().waiting.remove(&id);
+        let ended = self.calls().remove(id);
         for reply in ended.into_iter().flat_map(|waiting| waiting.replies) {
             reply(with());
         }
@@ -205,7 +233,7 @@ impl Desk {
                 .filter(|(_, call)| !call.has_begun)
                 .map(|(id, _)| *id)
                 .collect();
-            ids.iter().filter_map(|id| calls.waiting.remove(id)).collect()
+            ids.into_iter().filter_map(|id| calls.remove(id)).collect()
         };
         for reply in ended.into_iter().flat_map(|waiting| waiting.replies) {
             reply(Err(Error::Call(why.to_owned())));

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use cenote::standing::outputs_of;
-use cenote::{BitMatrix, Output, Program};
+use cenote::{BitMatrix, Output, Program, keeping};
 use cenote_service::job::{Answered, CallId, Digest, Ended, JobId};
 use cenote_service::{Error, Result, Timestamp};
 use serde::Serialize;
@@ -62,10 +62,12 @@ impl Serving<'_> {
         };
         loop {
             match outcomes.recv_timeout(TOLD) {
-                Ok(outcome) => {
+                Ok(mut outcome) => {
                     answered.extend(&outcome.calls);
                     let due = tell(&mut answered, false);
-                    if let Err(error) = self.record_batch(desk, program, &outcome, due) {
+                    let recorded = self.record_batch(desk, program, &outcome, due);
+                    outcome.outputs.iter_mut().for_each(keeping::wipe);
+                    if let Err(error) = recorded {
                         let error = std::io::Error::other(error.to_string());
                         desk.break_session(cenote::Error::local("recording how calls ended", error));
                         return self.running.close();

@@ -58,6 +58,39 @@ fn no_call_begins_that_this_party_does_not_make_or_that_has_begun() {
 }
 
 #[test]
+fn one_submitter_leaves_places_for_others() {
+    let desk = desk(1, &[1]);
+    let id = |number: usize| {
+        let mut name = [0; 16];
+        name[..8].copy_from_slice(&number.to_le_bytes());
+        CallId(name)
+    };
+    let enter = |number: usize, submitter: &str| {
+        let made = (Digest::of(b"inputs"), submitter.to_owned());
+        desk.enter(id(number), Vec::new(), made, Box::new(|_| ()))
+    };
+    let most = MOST - MOST / 4;
+    for number in 0..most {
+        assert!(matches!(enter(number, "ada"), Ok(Entered::New)), "{number}");
+    }
+    let refused = |entered: Result<Entered>| match entered {
+        Err(Error::Crowded(why)) => why,
+        _ => panic!("there is a place"),
+    };
+    assert!(refused(enter(most, "ada")).contains("you have made"));
+    assert!(matches!(enter(0, "ada"), Ok(Entered::Known)), "the same call");
+    for number in most..MOST {
+        assert!(matches!(enter(number, "bert"), Ok(Entered::New)), "{number}");
+    }
+    assert!(!refused(enter(MOST, "cleo")).contains("you have made"));
+    // A call that has ended leaves its place.
+    desk.end(id(0), || Err(Error::Call("over".into())));
+    assert!(matches!(enter(MOST, "ada"), Ok(Entered::New)));
+    desk.close("over");
+    assert!(desk.calls().shares.is_empty());
+}
+
+#[test]
 fn a_follower_offers_only_what_it_may() {
     let desk = desk(0, &[1, 2]);
     desk.begin_session();
