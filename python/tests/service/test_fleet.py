@@ -55,6 +55,36 @@ party = 1
 columns = { id = "u64 not null", owed = "decimal(12,2) not null" }
 max_rows = 30
 '''
+# The same job as the services show it: keys in order.
+SHOWN = '''\
+protocol = "three"
+query = """
+SELECT region, COUNT(*) AS loans, SUM(owed) AS owed FROM people JOIN loans USING (id) GROUP BY region ORDER BY owed
+"""
+
+[answer]
+max_rows = 10
+to = [0, 2]
+
+[[table]]
+max_rows = 20
+name = "people"
+party = 0
+unique = ["id"]
+
+[table.columns]
+id = "u64 not null"
+region = "char(4)"
+
+[[table]]
+max_rows = 30
+name = "loans"
+party = 1
+
+[table.columns]
+id = "u64 not null"
+owed = "decimal(12,2) not null"
+'''
 PEOPLE = {"id": [1, 2, 3], "region": ["N", "S", None]}
 LOANS = {"id": [1, 3, 3, 2], "owed": [Decimal("1.5"), Decimal("2.25"), Decimal(3), Decimal(4)]}
 EXPECTED = [("N", 1, Decimal("1.50")), ("S", 1, Decimal("4.00")), (None, 2, Decimal("5.25"))]
@@ -98,7 +128,7 @@ def test_a_query_from_its_proposal_to_its_answer(services: list[Service]) -> Non
     arrived(cleo, job.id)
     shown = bert.job(job.id[:12]).show()
     assert shown.explained is not None
-    assert shown.explained.job == JOB
+    assert shown.explained.job == SHOWN
     assert [(entry.name, entry.owner) for entry in shown.job.inputs] == [("people", 0), ("loans", 1)]
     assert bert.job(job.id).approve(data={"loans": pl.DataFrame(LOANS)}, reason="asked for").decisions[1] is not None
     cleo.job(job.id).approve()
