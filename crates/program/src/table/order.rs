@@ -309,6 +309,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn pairs_are_compared_some_after_others() {
+        let session = Session::new(ClearEngine::new(PartyId(0), Vec::new()));
+        let ranks: Vec<u128> = (0..40).map(|number| number * 23 % 40).collect();
+        let keys = session.constant_row(6, &ranks);
+        for at_once in [1, 2, 7, 30, 100] {
+            let mut sort = Quicksort::new(40, 40);
+            // Of a sample, and then with a pivot.
+            for step in 0..2 {
+                let pairs: Vec<_> = sort.pairs().collect();
+                let less = compared(&keys, sort.runs(at_once), false);
+                assert_eq!(less.len(), pairs.len().div_ceil(at_once));
+                let less = session
+                    .open_untelling(&Value::concat(&less.iter().collect::<Vec<_>>()))
+                    .unwrap();
+                let less: Vec<bool> = less.bits().collect();
+                let right: Vec<bool> = pairs.iter().map(|&(x, y)| ranks[x] < ranks[y]).collect();
+                assert_eq!(less, right, "{at_once}, step {step}");
+                sort.hear(&less);
+            }
+        }
+    }
+
+    #[test]
     fn places_that_are_no_permutation_are_an_error() {
         let order = |places: &[u128]| {
             let session = Session::new(ClearEngine::new(PartyId(0), Vec::new()).shuffling(3));
