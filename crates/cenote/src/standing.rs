@@ -5,11 +5,14 @@ use std::ops::Range;
 use cenote_primitives::BitMatrix;
 use cenote_session::{AnyEngine, AnyWires, Phases, Warning, handshake};
 use cenote_store::Store;
+use serde::Deserialize;
+use toml::Spanned;
 
 use crate::program::Evaluated;
 use crate::registry::Prepared;
 use crate::report::{NO_ERROR_LOG2, Output, told};
 use crate::runner::{Connections, Party};
+use crate::settings_file::SettingsFile;
 use crate::{Error, Program, Result};
 
 /// One party of a session in which a program is computed again and again. All parties make the same calls in the same order.
@@ -104,6 +107,48 @@ pub struct Calls {
 impl Calls {
     /// Calls of one job, at most.
     pub const MOST: u64 = 1 << 32;
+}
+
+/// `[standing]` in the file of a job.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StandingEntry {
+    calls: Spanned<u64>,
+    callers: Option<Spanned<Vec<u8>>>,
+}
+
+impl StandingEntry {
+    /// How often the job may be called, and by whom: if it does not say so, by these `usual` callers, or it is asked for them.
+    pub(crate) fn calls(
+        &self,
+        (mut usual, unknown): (Vec<u8>, &str),
+        parties: u8,
+        source: &SettingsFile,
+    ) -> Result<Calls> {
+        let most = *self.calls.get_ref();
+        if !(1..=Calls::MOST).contains(&most) {
+            let what = format!("a job that stands may be called 1 to {} times", Calls::MOST);
+            return Err(source.fault(self.calls.span(), what));
+        }
+        let Some(stated) = &self.callers else {
+            usual.sort_unstable();
+            usual.dedup();
+            return match usual.is_empty() {
+                true => Err(source.fault(self.calls.span(), unknown)),
+                false => Ok(Calls { most, callers: usual }),
+            };
+        };
+        let callers = stated.get_ref().clone();
+        let in_order = callers.is_sorted_by(|a, b| a < b) && callers.iter().all(|caller| *caller < parties);
+        if callers.is_empty() || !in_order {
+            let what = format!(
+                "`callers` are numbers of parties from 0 to {}, in ascending order",
+                parties - 1
+            );
+            return Err(source.fault(stated.span(), what));
+        }
+        Ok(Calls { most, callers })
+    }
 }
 
 /// Calls that are computed side by side, at most.

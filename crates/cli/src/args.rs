@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use cenote::circuits::Format;
+use cenote::query::Instead;
 use cenote::text::count;
-use cenote::{Link, Result};
+use cenote::{Error, Link, Result};
 use cenote_console::args::{Form, Local, megabytes};
 use cenote_console::{Command, EXIT_CODES, Forwarded, Log, Sibling, plot_file};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -163,10 +164,48 @@ pub(crate) struct Demo {
     pub(crate) form: Form,
 }
 
+/// The values of a query's parameters.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Parameters {
+    /// The value of the parameter NAME of the query
+    #[arg(long = "parameter", value_name = "NAME=VALUE", value_parser = parameter)]
+    pub(crate) parameters: Vec<(String, String)>,
+}
+
+impl Parameters {
+    /// They are for queries only.
+    pub(crate) fn refuse(&self) -> Result<()> {
+        match self.parameters.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Usage(
+                "--parameter is for queries, and this job is a circuit".into(),
+            )),
+        }
+    }
+
+    /// What is said instead of the job file.
+    pub(crate) fn instead(&self) -> Instead {
+        Instead {
+            parameters: self.parameters.iter().cloned().collect(),
+            ..Instead::default()
+        }
+    }
+}
+
+/// A name and a value, which may be empty.
+pub(crate) fn parameter(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("give NAME=VALUE".into()),
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Run {
     /// The job file
     pub(crate) job: PathBuf,
+    #[command(flatten)]
+    pub(crate) parameters: Parameters,
     /// The most memory that all parties together may take, in megabytes [default: what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
@@ -186,6 +225,8 @@ pub(crate) struct Query {
     /// The protocol: three, authenticated, lego or jimu [default: the job file's]
     #[arg(long, value_name = "NAME")]
     pub(crate) protocol: Option<String>,
+    #[command(flatten)]
+    pub(crate) parameters: Parameters,
     /// The most memory that all parties together may take, in megabytes [default: what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
@@ -202,6 +243,8 @@ pub(crate) struct Plan {
     /// The network to estimate for: none, lan (round trips of 0.16 ms, 9.52 Gbit/s), wan (81 ms, 3 Gbit/s), or RTT,RATE in ms and Gbit/s
     #[arg(long, default_value = "none")]
     pub(crate) link: Link,
+    #[command(flatten)]
+    pub(crate) parameters: Parameters,
     /// The most memory that a party may take, in megabytes [default: what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,
@@ -221,6 +264,8 @@ pub(crate) struct Party {
     pub(crate) config: PathBuf,
     /// The job file
     pub(crate) job: PathBuf,
+    #[command(flatten)]
+    pub(crate) parameters: Parameters,
     /// The most memory that the job may take, in megabytes [default: `memory` of the party file, or what this machine has left]
     #[arg(long, value_name = "MB", value_parser = megabytes)]
     pub(crate) memory: Option<u64>,

@@ -1,5 +1,6 @@
 //! A program that can be run: read, checked and measured.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Cursor};
 use std::sync::Arc;
 
@@ -12,12 +13,16 @@ use cenote_service::job::{self, Digest, Estimate, Input, JobId, Proposal, Securi
 use cenote_service::policy::Size;
 use cenote_session::Topology;
 
+use crate::standing::Words;
+
 /// The kind of program that is a circuit.
 const CIRCUIT: &str = "circuit";
 /// The kind of program that is a query.
 pub(crate) const QUERY: &str = "query";
 /// What a part of the plan of a query weighs, as gates of a circuit.
 const PART: usize = 8;
+/// Bytes of the values of the parameters of a query, about.
+const VALUES: usize = 64 << 10;
 /// Threads of a party of a job, at most.
 const WORKERS: u8 = 8;
 /// Bytes of the shares that a job keeps at a party, at most.
@@ -159,6 +164,8 @@ impl Compiled {
     fn query(bundle: Bundle, digest: Digest, me: u8) -> Result<Self, cenote::Error> {
         let query = Proposed::new(&bundle, PartyId(me))?;
         check_workers(query.job().protocol())?;
+        // One that stands is for all its calls.
+        let calls = query.job().calls().map_or(1, |calls| calls.most);
         let schema = query.job().query().schema();
         let inputs = schema
             .tables
@@ -177,8 +184,8 @@ impl Compiled {
             keeps: Vec::new(),
             receivers: schema.answer.to.iter().map(|party| party.0).collect(),
             size: Size {
-                ands: query.and_gates(),
-                bytes: query.traffic_bytes() / 2,
+                ands: query.and_gates().saturating_mul(calls),
+                bytes: (query.traffic_bytes() / 2).saturating_mul(calls),
             },
             memory: query.memory_bytes().to_vec(),
             work: Work::Query(query),
@@ -213,14 +220,14 @@ impl Compiled {
     pub(crate) fn calls(&self) -> Option<&Calls> {
         match &self.work {
             Work::Circuit { job, .. } => job.calls(),
-            Work::Query(_) => None,
+            Work::Query(query) => query.job().calls(),
         }
     }
 
     /// Bytes of the inputs that a party gives to a call, about.
     pub(crate) fn input_bytes(&self, party: u8) -> usize {
         let Work::Circuit { program, .. } = &self.work else {
-            return 0;
+            return VALUES;
         };
         let values = program.circuit().inputs().iter().zip(program.owners());
         let own = values.filter(|(_, owner)| owner.0 == party);
@@ -234,7 +241,18 @@ impl Compiled {
         self.calls().map(|calls| job::Standing {
             calls: calls.most,
             callers: calls.callers.clone(),
+            parameters: self.parameters(),
         })
+    }
+
+    /// The parameters of a query and their types.
+    fn parameters(&self) -> Option<BTreeMap<String, String>> {
+        let Work::Query(query) = &self.work else {
+            return None;
+        };
+        let parameters = query.job().parameters().iter();
+        let told = parameters.map(|parameter| (parameter.name().to_owned(), parameter.kind().to_string()));
+        Some(told.collect())
     }
 
     /// Whether a run that is cut off goes on later.
@@ -279,6 +297,7 @@ impl Compiled {
         match &self.work {
             Work::Circuit { lanes: Some(_), .. } => cenote::shards::topology(self.parties()),
             Work::Circuit { .. } => self.protocol().topology(),
+            Work::Query(_) if self.calls().is_some() => Words::topology(self.parties(), true),
             Work::Query(query) => query.topology(),
         }
     }

@@ -10,7 +10,7 @@ use cenote::{BitMatrix, Output, Party, PartyId, PartyReport, Transport};
 use cenote_service::job::{FailKind, Job, JobId};
 use cenote_service::live::Happened;
 use cenote_service::{Jobs, ResultKey};
-use cenote_session::Warning;
+use cenote_session::{Topology, Warning};
 use zeroize::Zeroizing;
 
 use crate::base::Base;
@@ -24,7 +24,7 @@ use crate::results::{Answer, JobResult, Outputs, learnt};
 use crate::running_job::RunningJob;
 use crate::settings::Settings;
 use crate::shard_folders::ShardFolders;
-use crate::standing::{Serving, StandingJobs, Words};
+use crate::standing::{Queries, Serves, Serving, StandingJobs, Words};
 use crate::stock::{ShelfGuard, Stock};
 use crate::unsettled::AgainstPeers;
 
@@ -172,7 +172,7 @@ impl Sessions {
             });
         }
         if circuit.calls().is_some() {
-            return self.serve(job, compiled, (connections, inputs), running);
+            return self.serve_circuit(job, compiled, (connections, inputs), running);
         }
         let shares = self.kept.shares_for(job, kept, program.lanes())?;
         let (held, fresh) = kept.inputs(me, program.lanes(), shares)?;
@@ -209,27 +209,58 @@ impl Sessions {
         Ok(JobResult { text, shares })
     }
 
-    /// A session of a job that stands.
-    fn serve(
+    /// A session of a circuit that stands.
+    fn serve_circuit(
         &self,
         job: &Job,
         compiled: &Compiled,
         (connections, fixed): (Connections, Vec<Option<BitMatrix>>),
         running: &Arc<RunningJob>,
     ) -> Result<JobResult, Fault> {
-        let wires = self
-            .peers
-            .wires
-            .get()
-            .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
-        let goes_on = |fault: Fault| Fault {
-            goes_on: true,
-            ..fault
-        };
         let name = format!("{}: calls", running.session());
-        let topology = Words::topology(compiled.parties());
-        let words = wires.connections(&topology, &name, self.settings.timeout, &running.patience);
-        let words = running.hold(words.map_err(|error| goes_on(Fault::of(&error)))?);
+        let topology = Words::topology(compiled.parties(), false);
+        let words = self.join(&topology, &name, running).map_err(goes_on)?;
+        let words = Words::of(self.settings.me, running.hold(words));
+        let serves = Serves::Circuit { connections, fixed };
+        self.serve(job, compiled, (serves, words), running)
+    }
+
+    /// A session of a query that stands: what its parties say to each other goes over `connections`, and each call has some of its own.
+    fn serve_query(
+        &self,
+        job: &Job,
+        (compiled, query): (&Compiled, &query::Proposed),
+        connections: Connections,
+        running: &Arc<RunningJob>,
+    ) -> Result<JobResult, Fault> {
+        let posted = self.data.posted_for(job, compiled)?;
+        let tables = self.data.read_tables(&job.binding, compiled, query, posted)?;
+        query.rehearse(&tables)?;
+        let queries = Queries {
+            compiled,
+            tables,
+            allow: &|called, call| {
+                let name = format!("{}/{call}", job.proposal.id);
+                self.data
+                    .check_tables(compiled, &job.binding)
+                    .and_then(|()| self.data.count_call(&name, called))
+                    .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))
+            },
+            join: &|topology, name| self.join(topology, name, running),
+            keep: &|report| self.keep_report(job, running, report),
+        };
+        let words = Words::of(self.settings.me, connections);
+        self.serve(job, compiled, (Serves::Query(queries), words), running)
+    }
+
+    /// A session of a job that stands.
+    fn serve(
+        &self,
+        job: &Job,
+        compiled: &Compiled,
+        (serves, words): (Serves<'_>, Words),
+        running: &Arc<RunningJob>,
+    ) -> Result<JobResult, Fault> {
         let serving = Serving {
             me: self.settings.me,
             jobs: &self.jobs,
@@ -238,15 +269,24 @@ impl Sessions {
             running,
             also_agree: &Agreed::new(job, compiled, running),
             phase_timeout: self.settings.phase_timeout,
-            fixed,
         };
         let desk = self
             .standing
             .desk_of(job)
             .map_err(|error| goes_on(Fault::new(FailKind::Timeout, error.to_string())))?;
-        let words = Words::of(self.settings.me, words);
-        serving.serve(&desk, (connections, words)).map_err(goes_on)?;
+        serving.serve(&desk, (serves, words)).map_err(goes_on)?;
         Ok(JobResult::default())
+    }
+
+    /// Joins the parties of a session of this name.
+    fn join(&self, topology: &Topology, name: &str, running: &RunningJob) -> Result<Connections, Fault> {
+        let wires = self
+            .peers
+            .wires
+            .get()
+            .ok_or_else(|| Fault::new(FailKind::Internal, "there are no connections"))?;
+        let connections = wires.connections(topology, name, self.settings.timeout, &running.patience);
+        connections.map_err(|error| Fault::of(&error))
     }
 
     /// How the parties of a job are joined, in its shards too.
@@ -277,6 +317,9 @@ impl Sessions {
         connections: Connections,
         running: &Arc<RunningJob>,
     ) -> Result<JobResult, Fault> {
+        if query.job().calls().is_some() {
+            return self.serve_query(job, (compiled, query), connections, running);
+        }
         // They may have changed since it was approved. A job that its parties have begun together was counted before that, perhaps a day ago.
         self.data
             .check_tables(compiled, &job.binding)
@@ -303,6 +346,14 @@ impl Sessions {
             text,
             ..JobResult::default()
         })
+    }
+}
+
+/// A fault after which a job that stands goes on in another session.
+fn goes_on(fault: Fault) -> Fault {
+    Fault {
+        goes_on: true,
+        ..fault
     }
 }
 

@@ -208,11 +208,19 @@ impl OwnData {
 
     /// Counts a query among the answers of today, once.
     pub(crate) fn count_answer(&self, id: JobId, compiled: &Compiled) -> Result<()> {
-        let (Work::Query(query), Some(rules)) = (&compiled.work, self.rules_of_tables()?) else {
+        match &compiled.work {
+            Work::Query(query) => self.count_call(&id.to_string(), query),
+            Work::Circuit { .. } => Ok(()),
+        }
+    }
+
+    /// Counts a query that is known by this name among the answers of today, once.
+    pub(crate) fn count_call(&self, name: &str, query: &query::Proposed) -> Result<()> {
+        let Some(rules) = self.rules_of_tables()? else {
             return Ok(());
         };
         rules
-            .count(PartyId(self.me), query.job().query(), Some(&id.to_string()))
+            .count(PartyId(self.me), query.job().query(), Some(name))
             .map_err(|error| Error::Approval(error.to_string()))
     }
 

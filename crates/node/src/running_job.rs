@@ -69,6 +69,19 @@ struct End {
     begun: Option<Option<u8>>,
     /// What ends its channels, once it has some.
     closers: Closers,
+    /// What ends those of its present call, if it stands and each call has some of its own.
+    of_call: Closers,
+}
+
+impl End {
+    /// Ends its channels.
+    fn close(&self) {
+        self.closers
+            .0
+            .iter()
+            .chain(&self.of_call.0)
+            .for_each(Closer::close);
+    }
 }
 
 #[derive(Default)]
@@ -172,7 +185,7 @@ impl RunningJob {
         if self.goes_on() {
             self.patience.end();
         }
-        end.closers.0.iter().for_each(Closer::close);
+        end.close();
         self.said.notify_all();
         !end.closers.0.is_empty()
     }
@@ -185,7 +198,7 @@ impl RunningJob {
             return false;
         }
         end.word.get_or_insert_with(|| (from, says.clone()));
-        end.closers.0.iter().for_each(Closer::close);
+        end.close();
         self.said.notify_all();
         true
     }
@@ -252,14 +265,29 @@ impl RunningJob {
         let closers = connections.iter_mut().map(|channel| channel.interrupter());
         end.closers.0.extend(closers);
         if end.why.is_some() {
-            end.closers.0.iter().for_each(Closer::close);
+            end.close();
+        }
+        connections
+    }
+
+    /// From here on a stop ends what uses `connections` instead of those of the call before.
+    pub(crate) fn hold_call(&self, mut connections: Connections) -> Connections {
+        let mut end = self.end();
+        end.of_call = Closers(
+            connections
+                .iter_mut()
+                .map(|channel| channel.interrupter())
+                .collect(),
+        );
+        if end.why.is_some() || end.word.is_some() {
+            end.close();
         }
         connections
     }
 
     /// Ends what uses its channels, which its own thread has done with.
     pub(crate) fn close(&self) {
-        self.end().closers.0.iter().for_each(Closer::close);
+        self.end().close();
     }
 
     /// It is so far. Gives whether that is worth telling: its shards are at another attempt, or a percent more is done, a while after the last time.

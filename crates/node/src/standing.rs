@@ -5,7 +5,9 @@
 //! the job waits and goes on in a new session, and what had not begun is computed there. A call that had begun fails: it is never begun again.
 
 pub(crate) mod checks;
+mod computing;
 mod desk;
+mod queries;
 mod record;
 mod session;
 mod words;
@@ -24,7 +26,9 @@ use zeroize::Zeroizing;
 use crate::compiled::{Compiled, Work, in_words};
 use crate::locks::lock;
 use crate::programs::Programs;
-use desk::Desk;
+pub(crate) use computing::Serves;
+use desk::{Desk, Given};
+pub(crate) use queries::Queries;
 pub(crate) use session::{Serving, Words};
 
 /// Bytes of a call's name, at most.
@@ -67,9 +71,9 @@ impl StandingJobs {
             return self.look_up(&desk, name, &call, reply);
         }
         let body = self.body(&call);
-        let inputs = inputs(self.me, &desk.compiled, &call.inputs).map_err(Error::Call)?;
+        let given = given(self.me, &desk.compiled, &call.inputs).map_err(Error::Call)?;
         let made = (body, submitter.clone());
-        match desk.enter(name, inputs, made, reply)? {
+        match desk.enter(name, given, made, reply)? {
             desk::Entered::Known => {}
             desk::Entered::New => match self.jobs.call(id, name) {
                 Ok(None) => desk.admit(name),
@@ -182,13 +186,32 @@ impl StandingJobs {
 }
 
 /// What this party gives to a call.
+fn given(
+    me: u8,
+    compiled: &Compiled,
+    given: &BTreeMap<String, Zeroizing<String>>,
+) -> std::result::Result<Given, String> {
+    match &compiled.work {
+        Work::Circuit { .. } => inputs(me, compiled, given).map(Given::Inputs),
+        Work::Query(query) => {
+            let given = given.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+            let values = query.job().values(given).map_err(|error| error.to_string())?;
+            // What cannot be asked with these values is refused before others hear of it.
+            let called = query.called(&compiled.bundle, &values);
+            called.map_err(|error| error.to_string())?;
+            Ok(Given::Values(values))
+        }
+    }
+}
+
+/// What this party gives to a call of a circuit.
 fn inputs(
     me: u8,
     compiled: &Compiled,
     given: &BTreeMap<String, Zeroizing<String>>,
 ) -> std::result::Result<Vec<Option<BitMatrix>>, String> {
     let Work::Circuit { job, program, .. } = &compiled.work else {
-        return Err("only circuits are called".into());
+        return Err("it is no circuit".into());
     };
     let mine = |name: &String| {
         compiled

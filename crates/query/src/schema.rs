@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::kind::{ValueKind, scaled_exactly};
 use crate::listed::List;
+use crate::parameter::{MAX_PARAMETERS, Parameter};
 use crate::work::MAX_COLUMNS;
 
 /// Most rows of a table.
@@ -81,6 +82,8 @@ pub struct Schema {
     pub tables: Vec<Declared>,
     /// What becomes of the answer.
     pub answer: Answer,
+    /// The values of the query's parameters.
+    pub parameters: Vec<Parameter>,
     /// The most rows of a join in which a key may come several times on both sides; without it there are no such joins.
     pub max_join_rows: Option<usize>,
     /// Owners compute nothing on their own rows: those columns of a table that the query uses are given as they are, and all else is done secretly. It
@@ -324,6 +327,11 @@ impl Schema {
                 return Err(Error::Declared(what));
             }
             table.check(self)?;
+        }
+        if self.parameters.len() > MAX_PARAMETERS {
+            return Err(Error::Declared(format!(
+                "a query has at most {MAX_PARAMETERS} parameters"
+            )));
         }
         let last = self.answer.to.iter().last();
         if last.is_none_or(|last| last.0 >= self.parties) {

@@ -136,6 +136,7 @@ impl From<Job> for JobView {
             standing: proposal.standing.map(|standing| Standing {
                 calls: standing.calls,
                 callers: standing.callers,
+                parameters: standing.parameters,
             }),
             receivers: proposal.receivers,
             statistical: proposal.security.statistical,

@@ -8,7 +8,7 @@ use crate::error::{Fault, Place, Problem};
 use crate::header::find;
 use crate::records::{Broken, Record, Records};
 use crate::table::{Field, Table, Values};
-use crate::text::{cell_of, shown, text_of};
+use crate::text::{format_value, shown, text_of};
 use crate::types::Type;
 
 /// Reads these columns.
@@ -183,7 +183,9 @@ pub(crate) fn write(table: &Table, target: &mut impl Write) -> Result<(), Fault>
             cell.clear();
             if !column.is_null(row) {
                 match &column.values {
-                    Values::Numbers(numbers) => cell.extend(cell_of(field.kind, numbers.get(row)).bytes()),
+                    Values::Numbers(numbers) => {
+                        cell.extend(format_value(field.kind, numbers.get(row)).bytes())
+                    }
                     Values::Text(width, bytes) => cell.extend(shown(text_of(*width, bytes, row)).bytes()),
                 }
             }

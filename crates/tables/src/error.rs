@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::text::{cell_of, places};
+use crate::text::{format_value, places};
 use crate::types::Type;
 
 /// Most names of columns that a message lists, and most characters of each.
@@ -279,7 +279,7 @@ fn hint(kind: Type) -> String {
 
 fn range(kind: Type) -> String {
     match kind.range() {
-        Some((least, most)) => format!("{} to {}", cell_of(kind, least), cell_of(kind, most)),
+        Some((least, most)) => format!("{} to {}", format_value(kind, least), format_value(kind, most)),
         None => kind.to_string(),
     }
 }

@@ -28,6 +28,6 @@ pub use inferred::{INDEX, Inferred, chars, is_index, read_parquet};
 pub use numbers::Numbers;
 pub use show::show;
 pub use table::{Column, Field, Table, Values};
-pub use text::{cell, parse_value};
+pub use text::{cell, format_value, parse_value};
 pub use time::{add_months, civil, days, format_date, format_timestamp, parse_date, parse_timestamp};
 pub use types::{MAX_CHARS, MAX_DIGITS, Type, ten_to};

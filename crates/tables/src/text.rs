@@ -15,13 +15,13 @@ pub fn cell(column: &Column, field: &Field, row: usize) -> String {
         return String::new();
     }
     match &column.values {
-        Values::Numbers(numbers) => cell_of(field.kind, numbers.get(row)),
+        Values::Numbers(numbers) => format_value(field.kind, numbers.get(row)),
         Values::Text(width, bytes) => shown(text_of(*width, bytes, row)).into_owned(),
     }
 }
 
-/// The number as its type is written.
-pub(crate) fn cell_of(kind: Type, number: i128) -> String {
+/// The number as its type is written: what [`parse_value`] reads.
+pub fn format_value(kind: Type, number: i128) -> String {
     match kind {
         Type::Bool => (if number == 0 { "false" } else { "true" }).into(),
         Type::Decimal { scale: 1.., .. } => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import logging
 import subprocess
 import threading
@@ -201,7 +202,7 @@ def adder(more: str = "") -> str:
     return f"{head}[[input]]\nparty = 0\n[[input]]\nparty = 1\n[[output]]\nto = [0, 1, 2]\n"
 
 
-def approved(services: list[Service], job: str, given: dict[int, dict[str, int]]) -> None:
+def approved(services: list[Service], job: str, given: dict[int, dict[str, Any]]) -> None:
     """Have the parties take part in a job, each with what it gives."""
     for number, data in given.items():
         arrived(services[number], job)
@@ -239,9 +240,11 @@ def test_a_job_that_stands_is_called(services: list[Service], fleet: Fleet) -> N
     with pytest.raises(ServiceRefused, match="missing"):
         job.call({})
     with pytest.raises(UsageError, match="whole numbers"):
+        job.call({"x": [-1]})
+    with pytest.raises(ServiceRefused):
         job.call({"x": -1})
 
-    async def others() -> list[dict[str, list[int]]]:
+    async def others() -> list[Any]:
         async with aio.Service.of(fleet.party(0)) as service:
             return [await service.job(job.id).call({"x": value}) for value in (1, 2)]
 
@@ -249,6 +252,37 @@ def test_a_job_that_stands_is_called(services: list[Service], fleet: Fleet) -> N
     assert job.wait(30).state == "done"
     with pytest.raises(ServiceRefused):
         job.call({"x": 1})
+
+
+def test_a_query_that_stands_is_asked_with_values(services: list[Service]) -> None:
+    parameters = '[parameters]\nleast = "i64"\nsince = "date"\n[standing]\ncalls = 9\ncallers = [0]\n'
+    query = "SELECT COUNT(*) AS n FROM a JOIN b USING (id) WHERE x + y >= :least AND day >= :since"
+    tables = "".join(
+        f'[[table]]\nname = "{name}"\nparty = {party}\nmax_rows = 4\nunique = ["id"]\n'
+        f'columns = {{ id = "u32 not null", {columns} }}\n'
+        for party, (name, columns) in enumerate(
+            (("a", 'x = "i32 not null", day = "date not null"'), ("b", 'y = "i32 not null"'))
+        )
+    )
+    job = services[0].propose(
+        f'protocol = "three"\nquery = "{query}"\n{parameters}{tables}[answer]\nto = [0]\nmax_rows = 1\n',
+        data={"a": b"id,x,day\n1,-5,2024-01-01\n2,7,2024-06-01\n"},
+    )
+    approved(services, job.id, {1: {"b": b"id,y\n1,1\n2,1\n3,9\n"}, 2: {}})
+    standing = job.status().standing
+    assert standing is not None
+    assert standing.parameters == {"least": "i64", "since": "date"}
+
+    def count(least: int | str, since: dt.date | str) -> Any:
+        answer = job.call({"least": least, "since": since}, timeout=30)
+        assert isinstance(answer, Answer)
+        return answer.to_dicts()
+
+    for least, since, expected in ((-4, dt.date(2023, 1, 1), 2), ("-3", "2023-01-01", 1), (0, dt.date(2024, 6, 2), 0)):
+        assert count(least, since) == [{"n": expected}]
+    with pytest.raises(ServiceRefused, match="must be of type date"):
+        count(1, "soon")
+    job.cancel()
 
 
 def test_declined_and_cancelled_jobs(services: list[Service]) -> None:

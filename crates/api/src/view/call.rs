@@ -15,6 +15,9 @@ pub struct Standing {
     pub calls: u64,
     /// The parties whose inputs come with each call. All of them make every call.
     pub callers: Vec<u8>,
+    /// Of a query, its parameters and their types, whose values each call gives and all parties learn. Nothing of a circuit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<BTreeMap<String, String>>,
 }
 
 /// Calls that are made together.
@@ -36,7 +39,7 @@ pub struct NewCalls {
 pub struct NewCall {
     /// Its name, of 1 to 128 bytes, of which all parties see a digest. All callers give the same name, and the same name again is the same call.
     pub name: String,
-    /// The values of this party's inputs, by input: one a line.
+    /// The values of this party's inputs, by input: one a line. Of a query, the value of each parameter.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
 }
@@ -64,7 +67,7 @@ pub struct Calls {
 pub struct CallEnded {
     /// Its name.
     pub name: String,
-    /// What this party learnt: the job, the call and its outputs.
+    /// What this party learnt: the job, the call and its outputs, or the answer of a query.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub answer: Option<serde_json::Value>,

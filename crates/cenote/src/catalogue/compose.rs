@@ -189,6 +189,7 @@ fn schema(
             min_group,
         },
         max_join_rows: None,
+        parameters: Vec::new(),
         secret_only: false,
     }
 }

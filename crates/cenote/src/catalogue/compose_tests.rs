@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
+
 use super::tests::{PEOPLE, load, names, published};
 use super::*;
 use crate::Bundle;
-use crate::query::QueryJob;
+use crate::query::{QueryJob, Values};
 
 struct Parties(Vec<Published>);
 
@@ -44,7 +46,7 @@ fn read(composed: &Composed) -> QueryJob {
         job: composed.job.clone(),
         files: [].into(),
     };
-    QueryJob::from_bundle(&bundle).expect(&composed.job)
+    QueryJob::from_bundle(&bundle, Values::Given(&BTreeMap::new())).expect(&composed.job)
 }
 
 #[test]

@@ -83,6 +83,7 @@ impl OwnTable {
             tables: vec![alone],
             answer: everything(parties),
             max_join_rows: None,
+            parameters: Vec::new(),
             secret_only: false,
         };
         let query = Query::new(&format!("SELECT COUNT(*) AS n FROM \"{name}\""), schema);

@@ -289,6 +289,7 @@ impl PublishedTable {
             tables: vec![declared],
             answer: everything(owner.saturating_add(1).max(2)),
             max_join_rows: None,
+            parameters: Vec::new(),
             secret_only: false,
         };
         let table_and = format!("table {}: ", self.name);

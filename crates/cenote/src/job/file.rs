@@ -10,6 +10,7 @@ use toml::Spanned;
 use crate::Result;
 use crate::keeping::{Keep, Take};
 use crate::settings_file::SettingsFile;
+use crate::standing::StandingEntry;
 
 /// Days that a value is kept for that does not say.
 const KEPT_DAYS: u16 = 30;
@@ -31,13 +32,6 @@ pub(super) struct JobFile {
     pub(super) inputs: Vec<Spanned<InputEntry>>,
     #[serde(default, rename = "output")]
     pub(super) outputs: Vec<Spanned<OutputEntry>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StandingEntry {
-    pub(super) calls: Spanned<u64>,
-    pub(super) callers: Option<Spanned<Vec<u8>>>,
 }
 
 #[derive(Deserialize)]

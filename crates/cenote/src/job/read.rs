@@ -6,7 +6,7 @@ use cenote_circuit::{BitOrder, Circuit, Value};
 use cenote_session::Parties;
 use toml::Spanned;
 
-use super::file::{InputEntry, JobFile, OutputEntry, StandingEntry};
+use super::file::{InputEntry, JobFile, OutputEntry};
 use super::{Input, Job, Origin};
 use crate::bundle::Bundle;
 use crate::fields::{apply, entitled, is_setting, party, protocol};
@@ -15,7 +15,6 @@ use crate::keeping::{Keep, Keeping, Take};
 use crate::program::check_size;
 use crate::settings_file::{SettingsFile, StatedSetting};
 use crate::shards::Counts;
-use crate::standing::Calls;
 use crate::{Error, Protocol, Result, circuits, text};
 
 /// Values that a job takes, and that it keeps, at most.
@@ -173,7 +172,11 @@ fn checked(
                         or the table `standing`";
             return Err(source.fault(standing.span(), what));
         }
-        Some(standing) => Some(calls(standing.get_ref(), &inputs, parties, source)?),
+        Some(standing) => {
+            let givers = inputs.iter().map(|input| input.owner.0).collect();
+            let unknown = "no party gives inputs, so say who may call: add `callers = [N]`";
+            Some(standing.get_ref().calls((givers, unknown), parties, source)?)
+        }
     };
     let mut job = Job {
         path: source.path().to_owned(),
@@ -194,37 +197,6 @@ fn checked(
         None => job.cheapest(parties, settings, source)?,
     };
     Ok(job)
-}
-
-/// How often a job that stands may be called, and by whom: if it does not say so, by all parties that give inputs.
-fn calls(entry: &StandingEntry, inputs: &[Input], parties: u8, source: &SettingsFile) -> Result<Calls> {
-    let most = *entry.calls.get_ref();
-    if !(1..=Calls::MOST).contains(&most) {
-        let what = format!("a job that stands may be called 1 to {} times", Calls::MOST);
-        return Err(source.fault(entry.calls.span(), what));
-    }
-    let Some(stated) = &entry.callers else {
-        let mut callers: Vec<u8> = inputs.iter().map(|input| input.owner.0).collect();
-        callers.sort_unstable();
-        callers.dedup();
-        return match callers.is_empty() {
-            true => Err(source.fault(
-                entry.calls.span(),
-                "no party gives inputs, so say who may call: add `callers = [N]`",
-            )),
-            false => Ok(Calls { most, callers }),
-        };
-    };
-    let callers = stated.get_ref().clone();
-    let in_order = callers.is_sorted_by(|a, b| a < b) && callers.iter().all(|caller| *caller < parties);
-    if callers.is_empty() || !in_order {
-        let what = format!(
-            "`callers` are numbers of parties from 0 to {}, in ascending order",
-            parties - 1
-        );
-        return Err(source.fault(stated.span(), what));
-    }
-    Ok(Calls { most, callers })
 }
 
 /// Sees that there is one entry for each value of the circuit, and that not too many are kept.

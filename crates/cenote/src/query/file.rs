@@ -1,5 +1,6 @@
 //! The file of a job that is a query.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cenote_net::PartyId;
@@ -11,12 +12,14 @@ use sha2::{Digest as _, Sha256};
 use toml::Spanned;
 
 use super::entry::{TableEntry, declared};
+use super::parameters::{GREATEST, Values, calls, check_proposed, parameters};
 use super::planned::Part;
 use super::shards::InShards;
 use crate::fields::{entitled, is_setting, protocol};
 use crate::files::same_file;
 use crate::settings_file::{SettingsFile, StatedSetting};
 use crate::shards::digest;
+use crate::standing::{Calls, StandingEntry};
 use crate::{Bundle, Error, Protocol, Result};
 
 /// Most exchanges of records of a query that is proposed: about a second of planning, which is done before anybody has decided on it.
@@ -32,6 +35,9 @@ struct File {
     secret_only: bool,
     shards: Option<Spanned<u32>>,
     attempts: Option<Spanned<u32>>,
+    standing: Option<Spanned<StandingEntry>>,
+    #[serde(default)]
+    parameters: BTreeMap<Spanned<String>, Spanned<String>>,
     #[serde(default, rename = "table")]
     tables: Vec<Spanned<TableEntry>>,
     answer: Option<AnswerEntry>,
@@ -66,6 +72,7 @@ pub struct QueryJob {
     protocol: Protocol,
     text: String,
     query: Query,
+    pub(super) calls: Option<Calls>,
     in_shards: Option<InShards>,
     files: Vec<Option<PathBuf>>,
     answer_file: Option<PathBuf>,
@@ -81,6 +88,12 @@ pub struct Instead {
     /// How many shards it is cut into.
     #[serde(default)]
     pub shards: Option<u32>,
+    /// The values of the query's parameters.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// Parameters without a value have a sample, by which the query is planned.
+    #[serde(default)]
+    pub samples: bool,
 }
 
 impl QueryJob {
@@ -103,7 +116,11 @@ impl QueryJob {
     /// As [`QueryJob::load`].
     pub fn load_with(path: &Path, instead: &Instead) -> Result<Self> {
         let (file, settings, source) = SettingsFile::read_with::<File>(path, is_setting)?;
-        Self::checked(file, &settings, &source, instead)
+        let values = match instead.samples && instead.parameters.is_empty() {
+            true => Values::Sample(GREATEST),
+            false => Values::Given(&instead.parameters),
+        };
+        Self::checked(file, &settings, &source, (instead, values))
     }
 
     /// Whether the text of a job file is that of a query, as far as that can be told.
@@ -117,7 +134,7 @@ impl QueryJob {
     /// # Errors
     /// As [`QueryJob::load`]; where the job names files of tables or of the answer, declares a table that its query does not ask for, or takes long to
     /// plan, or the bundle has files.
-    pub fn from_bundle(bundle: &Bundle) -> Result<Self> {
+    pub(crate) fn from_bundle(bundle: &Bundle, values: Values<'_>) -> Result<Self> {
         let path = Path::new(Bundle::JOB);
         let (file, settings, source) =
             SettingsFile::parse_with::<File>(path, bundle.job.clone(), is_setting)?;
@@ -132,9 +149,11 @@ impl QueryJob {
                 "the answer of a job that is proposed is fetched; leave `file` of [answer] out",
             ));
         }
+        let is_cut = file.shards.is_some();
+        check_proposed(&source, file.standing.as_ref(), &file.parameters, is_cut)?;
         bundle.check(&[], &source)?;
         let spans: Vec<_> = file.tables.iter().map(Spanned::span).collect();
-        let job = Self::checked(file, &settings, &source, &Instead::default())?;
+        let job = Self::checked(file, &settings, &source, (&Instead::default(), values))?;
         let exchanges = job.exchanges();
         if exchanges > MAX_EXCHANGES {
             return Err(source.fault_in_general(format!(
@@ -161,7 +180,7 @@ impl QueryJob {
         file: File,
         settings: &[StatedSetting],
         source: &SettingsFile,
-        instead: &Instead,
+        (instead, values): (&Instead, Values<'_>),
     ) -> Result<Self> {
         let path = source.path();
         let protocol = match (&instead.protocol, &file.protocol) {
@@ -206,6 +225,7 @@ impl QueryJob {
         }
         let schema = Schema {
             parties,
+            parameters: parameters(source, file.parameters, values)?,
             tables,
             answer,
             max_join_rows: file
@@ -213,6 +233,8 @@ impl QueryJob {
                 .map(|most| usize::try_from(most).unwrap_or(usize::MAX)),
             secret_only: file.secret_only,
         };
+        let calls = file.standing.map(|standing| calls(source, &standing, &schema));
+        let calls = calls.transpose()?;
         let shards = instead.shards.map(|shards| Spanned::new(0..0, shards));
         let counts = (shards.or(file.shards), file.attempts);
         let plan = match counts.0 {
@@ -229,6 +251,7 @@ impl QueryJob {
             protocol,
             text,
             query,
+            calls,
             in_shards,
             files,
             answer_file,
@@ -345,6 +368,15 @@ impl QueryJob {
     pub(crate) fn terms(&self) -> Terms {
         let schema = self.query.schema();
         let mut terms: Terms = vec![("query".into(), short(self.text.trim()))];
+        for (number, parameter) in (1..).zip(&schema.parameters) {
+            let told = format!(
+                "{} {} = {:?}",
+                parameter.name(),
+                parameter.kind(),
+                parameter.value()
+            );
+            terms.push((format!("parameter {number}"), short(&told)));
+        }
         for (number, table) in (1..).zip(&schema.tables) {
             let Declared {
                 name,

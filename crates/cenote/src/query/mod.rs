@@ -3,6 +3,7 @@
 mod answers;
 mod entry;
 mod file;
+mod parameters;
 mod plan;
 mod planned;
 mod policy;
@@ -11,12 +12,14 @@ mod report;
 mod run;
 pub(crate) mod shards;
 
-pub use cenote_query::{Declared, Place, PlanStep, Proposal, Query, Word, share, words};
+pub use cenote_query::{Declared, OwnInput, Parameter, Place, PlanStep, Proposal, Query, Word, share, words};
 pub use cenote_tables::{Table, show};
 
 pub use self::entry::field;
 pub(crate) use self::entry::{Columns, TableEntry, Unique, declared};
 pub use self::file::{Instead, QueryJob};
+#[cfg(test)]
+pub(crate) use self::parameters::Values;
 pub use self::plan::QueryPlan;
 pub use self::policy::{AskedToday, Policy};
 pub use self::proposed::{Ended, Far, Proposed, Run};

@@ -320,6 +320,7 @@ mod tests {
                 min_group,
             },
             max_join_rows: None,
+            parameters: Vec::new(),
             secret_only: false,
         };
         Query::new(sql, schema).unwrap()

@@ -1,28 +1,33 @@
 //! A query that was proposed to a party: what it takes, and its runs.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cenote_net::PartyId;
 use cenote_program::Tally;
-use cenote_query::{Declared, PlanStep};
+use cenote_query::{Declared, OwnInput, PlanStep};
 use cenote_session::{AlsoAgree, Connections, Topology};
 use cenote_tables::Table;
 
 use super::file::QueryJob;
+use super::parameters::{GREATEST, Values};
 use super::planned::{Part, Planned};
 use super::report::Answered;
 use super::run::{Party, Takes};
 use super::shards::{Overflow, OwnTables, QueryInShards, Sharded};
 use crate::report::{Held, PartyReport};
 use crate::shards::{Given, Joined, ShardsFar, Within};
-use crate::{Bundle, Error, Result};
+use crate::{Bundle, Error, Result, Transport};
 
 /// Bytes of a cell of an answer as text, and in the text that is sealed, besides what a value of text has.
 const CELL: u64 = 96;
+
+/// Bytes of the answer to a call as text, at most.
+const CALLED: u64 = 1 << 20;
 
 /// A query that was proposed to a party, checked, planned and measured.
 #[derive(Debug)]
@@ -84,7 +89,55 @@ impl Proposed {
     /// # Errors
     /// Those of [`QueryJob::from_bundle`]; [`Error::Usage`] if it takes more memory than the process may have.
     pub fn new(bundle: &Bundle, me: PartyId) -> Result<Self> {
-        let job = QueryJob::from_bundle(bundle)?;
+        let mut proposed = Self::of(QueryJob::from_bundle(bundle, Values::Sample(GREATEST))?, me)?;
+        if proposed.job.parameters().is_empty() {
+            return Ok(proposed);
+        }
+        // What a call takes depends on its values a little.
+        for sample in 0..GREATEST {
+            let job = QueryJob::from_bundle(bundle, Values::Sample(sample));
+            match job.and_then(|job| Self::of(job, me)) {
+                Ok(other) => proposed.raise(&other),
+                // No value need be this one.
+                Err(Error::Query { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(proposed)
+    }
+
+    /// The query of one call, with the values of its parameters.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] or [`Error::Query`] if these values are not of their types, or it cannot be asked with them, or not within what was stated before there were values: no more
+    /// memory, and no more than twice the gates.
+    pub fn called(&self, bundle: &Bundle, values: &BTreeMap<String, String>) -> Result<Self> {
+        let called = Self::of(QueryJob::from_bundle(bundle, Values::Given(values))?, self.me)?;
+        let more = |what: &str| {
+            Err(Error::Usage(format!(
+                "with these values the query takes more {what} than was approved; propose it with them"
+            )))
+        };
+        if called.and_gates > self.and_gates.saturating_mul(2) {
+            return more("gates");
+        }
+        let mut memory = called.memory_bytes.iter().zip(&self.memory_bytes);
+        if memory.any(|(takes, stated)| takes > stated) {
+            return more("memory");
+        }
+        Ok(called)
+    }
+
+    /// States no less than `other` takes.
+    fn raise(&mut self, other: &Self) {
+        self.and_gates = self.and_gates.max(other.and_gates);
+        self.traffic_bytes = self.traffic_bytes.max(other.traffic_bytes);
+        for (stated, takes) in self.memory_bytes.iter_mut().zip(&other.memory_bytes) {
+            *stated = (*stated).max(*takes);
+        }
+    }
+
+    fn of(job: QueryJob, me: PartyId) -> Result<Self> {
         let parties = (0..job.protocol().parties()).map(PartyId);
         let with_text = |job: &QueryJob, party, session: u64| session.saturating_add(text_bytes(job, party));
         if job.in_shards().is_some() {
@@ -107,7 +160,29 @@ impl Proposed {
             });
         }
         let planned = Planned::new(job)?;
-        let bytes = parties.map(|party| with_text(&planned.job, party, planned.session_bytes(party)));
+        if planned.job.calls().is_some() {
+            let most = (0..planned.job.protocol().parties())
+                .map(|party| text_bytes(&planned.job, PartyId(party)))
+                .max();
+            if most.is_some_and(|most| most > CALLED) {
+                return Err(Error::Usage(format!(
+                    "an answer of a query that stands takes at most {} kB as text, since those of many calls are kept; lower `max_rows` of [answer]",
+                    CALLED >> 10
+                )));
+            }
+        }
+        let bytes = parties.map(|party| {
+            // Its tables stay between calls.
+            let stays = match planned.job.calls() {
+                Some(_) => planned.job.query().bytes_of_tables(party),
+                None => 0,
+            };
+            with_text(
+                &planned.job,
+                party,
+                planned.session_bytes(party).saturating_add(stays),
+            )
+        });
         Ok(Proposed {
             memory_bytes: bytes.collect(),
             traffic_bytes: planned.prepared.traffic_bytes(&planned.tally.demand()),
@@ -221,11 +296,21 @@ impl Proposed {
     /// [`Error::Table`], which says what they do not keep.
     pub fn rehearse(&self, tables: &[Option<Table>]) -> Result<()> {
         match self.takes {
-            Takes::Whole(_) => self.job.query().prepare(self.me, tables).map(drop)?,
-            // Where rows are, and so what is calculated of them, nobody knows yet.
-            Takes::InShards(_) => self.job.query().check(self.me, tables)?,
+            Takes::Whole(_) if self.job.parameters().is_empty() => {
+                self.job.query().prepare(self.me, tables).map(drop)?;
+            }
+            // Where rows are, or which values they meet, and so what is calculated of them, nobody knows yet.
+            _ => self.job.query().check(self.me, tables)?,
         }
         Ok(())
+    }
+
+    /// What this party gives to a call, made of its tables, which were [rehearsed](Proposed::rehearse).
+    ///
+    /// # Errors
+    /// [`Error::Table`] if a calculation goes wrong on its rows.
+    pub fn given(&self, tables: &[Option<Table>]) -> Result<OwnInput> {
+        Ok(self.job.query().prepare_unchecked(self.me, tables)?)
     }
 
     fn declared(&self, index: usize) -> Result<&Declared> {
@@ -261,40 +346,55 @@ impl Proposed {
                 };
                 joined.run(connect, progress)?.answer()
             }
-            Takes::Whole(tally) => {
-                let planned = Planned::with(Arc::clone(&self.job), tally.clone())?;
-                self.run_whole(planned, run, connect, progress)?
+            Takes::Whole(_) => {
+                let given = self.job.query().prepare(self.me, &run.tables)?;
+                drop(run.tables);
+                let also_agree: &(dyn AlsoAgree + Sync) = &*run.also_agree;
+                let how = (also_agree, run.within.transport, run.within.phase_timeout);
+                return self.answer(given, how, connect()?, progress);
             }
         };
-        Ok(Ended {
+        Ok(Ended::of(held))
+    }
+
+    /// Answers it in one session, where it is not cut.
+    ///
+    /// # Errors
+    /// [`Error::Protocol`] if a peer is missing, different, lost, or caught cheating.
+    pub fn answer(
+        &self,
+        given: OwnInput,
+        (also_agree, transport, phase_timeout): (&(dyn AlsoAgree + Sync), Transport, Option<Duration>),
+        connections: Connections,
+        progress: &mut dyn FnMut(&Far),
+    ) -> Result<Ended> {
+        let Takes::Whole(tally) = &self.takes else {
+            return Err(Error::Usage("a job in shards has several sessions".into()));
+        };
+        let planned = Planned::with(Arc::clone(&self.job), tally.clone())?;
+        let party = Party {
+            me: self.me,
+            start: Instant::now(),
+            phase_timeout,
+            transport,
+            also_agree,
+        };
+        let held = party.run(planned, given, connections, &mut |done, total| {
+            progress(&Far::of_one(done, total));
+        })?;
+        Ok(Ended::of(held))
+    }
+}
+
+impl Ended {
+    fn of(held: Held<Option<Table>>) -> Self {
+        Ended {
             answer: held
                 .result
                 .map(|table| table.map(|table| Answered::rows_of(&table))),
             report: held.report,
             is_agreed: held.is_agreed,
-        })
-    }
-
-    /// Runs it in one session.
-    fn run_whole(
-        &self,
-        planned: Planned,
-        run: Run,
-        connect: impl FnOnce() -> Result<Connections>,
-        progress: &mut dyn FnMut(&Far),
-    ) -> Result<Held<Option<Table>>> {
-        let given = self.job.query().prepare(self.me, &run.tables)?;
-        drop(run.tables);
-        let party = Party {
-            me: self.me,
-            start: Instant::now(),
-            phase_timeout: run.within.phase_timeout,
-            transport: run.within.transport,
-            also_agree: &*run.also_agree,
-        };
-        party.run(planned, given, connect()?, &mut |done, total| {
-            progress(&Far::of_one(done, total));
-        })
+        }
     }
 }
 

@@ -58,6 +58,18 @@ impl Answered {
     /// # Errors
     /// [`Error::Table`] if it has no rows here, or they are not of their types.
     pub fn parquet(&self) -> Result<Vec<u8>> {
+        Ok(cenote_tables::parquet_of(&self.table()?, "the answer")?)
+    }
+
+    /// The first rows as a table for a screen.
+    ///
+    /// # Errors
+    /// As [`Answered::parquet`].
+    pub fn text(&self) -> Result<String> {
+        Ok(cenote_tables::show(&self.table()?, SHOWN))
+    }
+
+    fn table(&self) -> Result<Table> {
         let wrong = |what: &str| Error::Table(format!("the answer {what}"));
         let rows = self.rows.as_ref().ok_or_else(|| wrong("has no rows here"))?;
         let mut fields = Vec::new();
@@ -84,12 +96,11 @@ impl Answered {
                 put.map_err(|_| wrong("has a value that is not of its type"))?;
             }
         }
-        let table = Table {
+        Ok(Table {
             fields,
             columns: columns.into_iter().map(Builder::finish).collect(),
             rows: rows.len(),
-        };
-        Ok(cenote_tables::parquet_of(&table, "the answer")?)
+        })
     }
 }
 

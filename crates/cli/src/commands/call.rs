@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use cenote::query::Answered;
 use cenote::{Error, Kind, Result};
 use cenote_api::view::{CallEnded, Calls, NewCall, NewCalls};
 
 use super::job::{Which, pair, random};
+use crate::args::Parameters;
 use cenote_console::Command;
 use cenote_console::args::Form;
 use cenote_console::service::{fault, printable};
@@ -18,6 +20,8 @@ pub(crate) struct Call {
     /// Give these values for the input INPUT, separated by commas if the job has several lanes; @FILE reads a file, @- standard input
     #[arg(long = "input", value_name = "INPUT=VALUE", value_parser = pair)]
     inputs: Vec<(String, String)>,
+    #[command(flatten)]
+    parameters: Parameters,
     /// The call's name. All callers give the same name. The same name again gives the outcome of the same call [default: a random word]
     #[arg(long, value_name = "WORD")]
     name: Option<String>,
@@ -36,10 +40,12 @@ impl Command for Call {
             None => random()?,
         };
         let read = |(input, value): &(String, String)| Ok((input.clone(), text(value)?));
+        let mut inputs = self.inputs.iter().map(read).collect::<Result<BTreeMap<_, _>>>()?;
+        inputs.extend(self.parameters.parameters.iter().cloned());
         let calls = NewCalls {
             calls: vec![NewCall {
                 name: name.clone(),
-                inputs: self.inputs.iter().map(read).collect::<Result<BTreeMap<_, _>>>()?,
+                inputs,
             }],
             wait: Some(self.wait),
         };
@@ -96,8 +102,12 @@ fn text(value: &str) -> Result<String> {
     })
 }
 
-/// The outputs, one a line.
+/// The answer of a query, or the outputs, one a line.
 fn table(answer: &serde_json::Value) -> String {
+    let answered = serde_json::from_value::<Answered>(answer["answer"].clone());
+    if let Some(text) = answered.ok().and_then(|answered| answered.text().ok()) {
+        return text;
+    }
     let outputs = answer["outputs"].as_array();
     let mut text = String::new();
     for output in outputs.into_iter().flatten() {

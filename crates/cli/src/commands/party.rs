@@ -25,6 +25,7 @@ impl Command for Party {
         if QueryJob::is_at(&self.job) {
             return query::party(self);
         }
+        self.parameters.refuse()?;
         let mut config = PartyConfig::load(&self.config)?;
         let job = Job::load(&self.job)?;
         if self.check {

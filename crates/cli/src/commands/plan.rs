@@ -13,6 +13,7 @@ impl Command for Plan {
         if QueryJob::is_at(&self.job) {
             return query::plan(self, verbose);
         }
+        self.parameters.refuse()?;
         if self.plot.is_some() {
             return Err(Error::Usage(
                 "--plot draws the steps of a query, and this job is a circuit".into(),

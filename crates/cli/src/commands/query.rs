@@ -18,7 +18,7 @@ impl Command for Query {
         let instead = Instead {
             query: Some(self.query.clone()),
             protocol: self.protocol.clone(),
-            ..Instead::default()
+            ..self.parameters.instead()
         };
         told(&self.tables, &instead, &self.local, self.form, verbose)
     }
@@ -74,7 +74,7 @@ pub(crate) fn party(options: &Party) -> Result<()> {
         ));
     }
     let mut config = PartyConfig::load(&options.config)?;
-    let job = QueryJob::load(&options.job)?;
+    let job = QueryJob::load_with(&options.job, &options.parameters.instead())?;
     if options.check {
         let (fingerprint, and_gates) = check_party(&config, job)?;
         let checked = Checked {
@@ -105,7 +105,10 @@ pub(crate) fn plan(options: &Plan, verbose: u8) -> Result<()> {
     let progress = Progress::start("planning");
     let plan = QueryPlan::new(
         &options.job,
-        &Instead::default(),
+        &Instead {
+            samples: true,
+            ..options.parameters.instead()
+        },
         options.link,
         options.local.setting(),
         child(verbose)?,

@@ -1,7 +1,7 @@
 //! `cenote run`
 
 use cenote::local::run_job;
-use cenote::query::{Instead, QueryJob};
+use cenote::query::QueryJob;
 use cenote::{Report, Result};
 
 use super::query::told;
@@ -15,8 +15,15 @@ const SHOWN_LANES: usize = 8;
 impl Command for Run {
     fn run(&self, verbose: u8) -> Result<()> {
         if QueryJob::is_at(&self.job) {
-            return told(&self.job, &Instead::default(), &self.local, self.form, verbose);
+            return told(
+                &self.job,
+                &self.parameters.instead(),
+                &self.local,
+                self.form,
+                verbose,
+            );
         }
+        self.parameters.refuse()?;
         let progress = Progress::start("running");
         let report = run_job(
             &self.job,

@@ -103,6 +103,49 @@ fn a_query_is_asked_on_the_command_line() {
 }
 
 #[test]
+fn a_query_takes_the_values_of_its_parameters() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "query = \"SELECT COUNT(*) AS n FROM people JOIN loans USING (id) WHERE owed >= :least AND born < :before\"\n\
+                [parameters]\nleast = \"decimal(8,2)\"\nbefore = \"date\"\n";
+    let job = job(folder.path(), head);
+    let with = |command: &str, values: &[&str]| {
+        let values = values.iter().flat_map(|value| ["--parameter", value]);
+        run(cenote().args([command, "--json"]).arg(&job).args(values))
+    };
+    for (least, before, count) in [
+        ("7", "1990-01-01", "2"),
+        ("2.25", "1990-01-01", "3"),
+        ("0", "1975-01-01", "1"),
+    ] {
+        let values = [format!("least={least}"), format!("before={before}")];
+        let ended = with("run", &[&values[0], &values[1]]);
+        assert_eq!(answer(&ended), json!([[count]]), "{least} {before}");
+    }
+    // A plan needs no values.
+    assert!(
+        with("plan", &[]).json()["and_gates"]
+            .as_u64()
+            .is_some_and(|gates| gates > 0)
+    );
+    for (values, part) in [
+        (vec!["least=1"], "give its value with --parameter before=VALUE"),
+        (vec!["least=1", "before=soon"], "must be of type date"),
+        (
+            vec!["least=1", "before=1990-01-01", "more=1"],
+            "which [parameters] does not declare",
+        ),
+        (vec!["least"], "give NAME=VALUE"),
+    ] {
+        let ended = with("run", &values);
+        assert!(
+            ended.code != Some(0) && ended.stderr.contains(part),
+            "{part}: {}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
 fn answers_are_written_to_files() {
     let folder = tempfile::tempdir().unwrap();
     for (name, query) in [

@@ -88,6 +88,24 @@ impl Compiled {
                     query.job().text().trim(),
                     query.job().query().learnt().join(" ")
                 );
+                if let Some(calls) = query.job().calls() {
+                    let parameters = query.job().parameters().iter();
+                    let parameters: Vec<String> = parameters
+                        .map(|parameter| format!(":{} ({})", parameter.name(), parameter.kind()))
+                        .collect();
+                    text += &format!(
+                        " It stands: once all have approved, it is asked up to {} times until its deadline, and nobody is asked again. The tables stay the same.",
+                        calls.most
+                    );
+                    if !parameters.is_empty() {
+                        text += &format!(
+                            " At each call {} gives the values of {}, which all parties learn, and different values tell more of the tables than one answer does.",
+                            in_words(&calls.callers),
+                            parameters.join(", ")
+                        );
+                    }
+                    text += " Any party can end it at any time.";
+                }
                 if let Some(how) = query.in_shards() {
                     text += &format!(" {how}");
                 }

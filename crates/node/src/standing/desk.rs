@@ -1,6 +1,6 @@
 //! The calls of one job that stands, at one party: those that wait here, and at the leader those that the others have offered.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,9 +23,19 @@ const WAITING: usize = 64 << 20;
 /// How long a call waits for the other callers to make it, too.
 const TOGETHER: Duration = Duration::from_secs(60);
 
+/// What a caller gives to a call.
+pub(super) enum Given {
+    /// Its inputs of a circuit: one entry for each of the circuit's.
+    Inputs(Vec<Option<BitMatrix>>),
+    /// The values of the parameters of a query, as their types are written.
+    Values(BTreeMap<String, String>),
+    /// The call has begun, and took it.
+    Taken,
+}
+
 /// A call that waits here or is being computed.
 pub(super) struct Waiting {
-    pub(super) inputs: Vec<Option<BitMatrix>>,
+    pub(super) given: Given,
     pub(super) body: Digest,
     pub(super) submitter: String,
     /// Whether it was looked up that nobody has made it before.
@@ -101,8 +111,8 @@ pub(super) enum Entered {
 
 /// What becomes of calls that the leader begins.
 pub(super) enum Begun {
-    /// These are their inputs.
-    Now(Vec<Vec<Option<BitMatrix>>>),
+    /// This is given to them.
+    Now(Vec<Given>),
     /// The job has ended here.
     Over,
     /// This party does not make one of them, or it has begun already.
@@ -136,7 +146,7 @@ impl Desk {
     pub(super) fn enter(
         &self,
         id: CallId,
-        inputs: Vec<Option<BitMatrix>>,
+        given: Given,
         (body, submitter): (Digest, String),
         reply: Reply,
     ) -> Result<Entered> {
@@ -173,7 +183,7 @@ impl Desk {
             )));
         }
         let waiting = Waiting {
-            inputs,
+            given,
             body,
             submitter,
             is_new: false,
@@ -368,7 +378,7 @@ impl Desk {
         self.calls().over.clone()
     }
 
-    /// Takes the inputs of the calls that begin, in this order.
+    /// Takes what is given to the calls that begin, in this order.
     pub(super) fn begin(&self, ids: &[CallId]) -> Begun {
         let mut calls = self.calls();
         if calls.over.is_some() {
@@ -380,10 +390,10 @@ impl Desk {
                 return None;
             }
             waiting.has_begun = true;
-            Some(std::mem::take(&mut waiting.inputs))
+            Some(std::mem::replace(&mut waiting.given, Given::Taken))
         };
-        let inputs: Option<Vec<_>> = ids.iter().map(take).collect();
-        inputs.map_or(Begun::Lie, Begun::Now)
+        let given: Option<Vec<_>> = ids.iter().map(take).collect();
+        given.map_or(Begun::Lie, Begun::Now)
     }
 
     /// Who makes a call, and by what a repetition is known.

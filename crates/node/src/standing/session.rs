@@ -1,22 +1,24 @@
 //! One session of a job that stands, at one party.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use cenote::keeping;
 use cenote::runner::{AlsoAgree, Connections};
-use cenote::standing::{Standing, most_together, side_by_side};
-use cenote::{BitMatrix, Party, PartyId, Prepared, Program, Transport};
+use cenote::standing::{Standing, side_by_side};
+use cenote::{BitMatrix, PartyId, Program};
 use cenote_net::Channel;
 use cenote_service::job::{Beginning, CallId, FailKind, Job, OwnCall, StateName};
 use cenote_service::{Error, Jobs, Pending, ResultKey, Timestamp};
 use cenote_session::Error as EngineError;
 
-use super::checks::CALLS;
-use super::desk::{Begun, Desk};
-use super::record::Outcome;
+use super::checks::{CALLS, check_count};
+use super::computing::{Computing, Serves, opens_late};
+use super::desk::{Begun, Desk, Given};
+use super::queries::Queries;
+use super::record::{Learnt, Outcome};
 use super::words::{BATCH, OFFERS, Offers, USED, Word, recv_used, send_used, topology};
-use crate::compiled::Work;
 use crate::failure::Fault;
 use crate::message::LEADER;
 use crate::running_job::RunningJob;
@@ -25,8 +27,6 @@ use crate::running_job::RunningJob;
 const BEAT: Duration = Duration::from_secs(1);
 /// Calls by which what may have been answered grows on the disk. After a crash fewer than so many are lost.
 const CHUNK: u64 = 256;
-/// AND gates of a call that are computed in one piece, for certain.
-const WHOLE: u64 = 1 << 22;
 /// Why a call has failed of which nothing else is on record.
 const LOST: &str = "how it ended could not be recorded; whether others have learnt its outputs is not known";
 /// Batches whose outcomes wait to be recorded, at most.
@@ -41,20 +41,20 @@ pub(crate) struct Serving<'a> {
     pub(crate) running: &'a RunningJob,
     pub(crate) also_agree: &'a (dyn AlsoAgree + Sync),
     pub(crate) phase_timeout: Option<Duration>,
-    /// This party's inputs that stay the same, if they do.
-    pub(crate) fixed: Vec<Option<BitMatrix>>,
 }
 
 /// The channels beside the session.
 pub(crate) struct Words {
     offers: Vec<Box<dyn Channel>>,
     batches: Vec<Box<dyn Channel>>,
+    /// Of a query, those to all others.
+    values: Vec<Box<dyn Channel>>,
 }
 
 impl Words {
     /// What joins the parties for them.
-    pub(crate) fn topology(parties: u8) -> cenote_session::Topology {
-        topology(parties)
+    pub(crate) fn topology(parties: u8, is_query: bool) -> cenote_session::Topology {
+        topology(parties, is_query)
     }
 
     /// At a follower, those to the leader; at the leader, those to all others.
@@ -65,9 +65,11 @@ impl Words {
             let channels = purposes.next().unwrap_or_default().into_iter();
             channels.filter(|channel| is_wanted(channel.peer())).collect()
         };
+        let (offers, batches) = (next(), next());
         Words {
-            offers: next(),
-            batches: next(),
+            offers,
+            batches,
+            values: purposes.next().unwrap_or_default(),
         }
     }
 }
@@ -77,32 +79,14 @@ impl Serving<'_> {
     pub(crate) fn serve(
         &self,
         desk: &Desk,
-        (connections, words): (Connections, Words),
+        (serves, words): (Serves<'_>, Words),
     ) -> std::result::Result<(), Fault> {
-        let Work::Circuit {
-            job: circuit,
-            program,
-            prepared,
-            ..
-        } = &desk.compiled.work
-        else {
-            return Err(Fault::new(FailKind::Internal, "only circuits are called"));
-        };
-        let party = Party {
-            me: PartyId(self.me),
-            protocol: circuit.protocol(),
-            program,
-            inputs: &[],
-            also_agree: self.also_agree,
-            transport: Transport::Tls,
-            phase_timeout: self.phase_timeout,
-        };
         // Of a session before this one, how a call ended may not have been recorded.
         self.jobs
             .fail_calls(Some(desk.job), LOST, Timestamp::now())
             .map_err(unrecorded)?;
         desk.begin_session();
-        let served = self.served(desk, program, (party, prepared.clone()), (connections, words));
+        let served = self.served(desk, serves, words);
         let begun = desk.end_session();
         if let Err(fault) = &served {
             self.fail_begun(desk, begun, &fault.reason);
@@ -110,18 +94,13 @@ impl Serving<'_> {
         served
     }
 
-    fn served(
-        &self,
-        desk: &Desk,
-        program: &Program,
-        (party, prepared): (Party<'_>, Prepared),
-        (connections, words): (Connections, Words),
-    ) -> std::result::Result<(), Fault> {
-        let mut session = Standing::start(party, prepared, None, connections)?;
+    fn served(&self, desk: &Desk, serves: Serves<'_>, words: Words) -> std::result::Result<(), Fault> {
         let Words {
             mut offers,
             mut batches,
+            values,
         } = words;
+        let mut computing = self.start(desk, serves, values)?;
         let reserved = self
             .jobs
             .reserved_calls(self.job.proposal.id)
@@ -131,13 +110,13 @@ impl Serving<'_> {
         let mut calls = Session {
             serving: self,
             desk,
-            program,
+            together: computing.together(),
             used,
             reserved,
             outcomes,
         };
         let warnings = std::thread::scope(|scope| {
-            scope.spawn(move || self.record(desk, program, &recorded));
+            scope.spawn(move || self.record(desk, &recorded));
             for channel in offers {
                 match self.me {
                     LEADER => scope.spawn(|| hear(desk, channel)),
@@ -145,18 +124,22 @@ impl Serving<'_> {
                 };
             }
             let ended = match self.me {
-                LEADER => calls.lead(&mut session, &mut batches),
-                _ => calls.follow(&mut session, &mut batches),
+                LEADER => calls.lead(&mut computing, &mut batches),
+                _ => calls.follow(&mut computing, &mut batches),
             };
             drop(calls);
-            let ended = ended.and_then(|()| Ok(session.end()?));
+            let ended = ended.and_then(|()| match computing {
+                Computing::Circuit { session, .. } => Ok(session.end()?),
+                Computing::Query { .. } => Ok(Vec::new()),
+            });
             // The other threads end with the session or with their channels, whatever a peer does with its own.
             desk.end_session();
             self.running.close();
             ended
         })?;
         self.running.settles();
-        self.running.keep_warnings(party.protocol.name(), warnings);
+        self.running
+            .keep_warnings(desk.compiled.protocol().name(), warnings);
         Ok(())
     }
 
@@ -224,7 +207,8 @@ impl Serving<'_> {
 struct Session<'a, 'b> {
     serving: &'a Serving<'b>,
     desk: &'a Desk,
-    program: &'a Program,
+    /// Calls that are computed side by side, at most.
+    together: usize,
     /// Calls that have begun so far, in all sessions.
     used: u64,
     /// Calls that may have been answered, by what is on the disk.
@@ -236,10 +220,10 @@ impl Session<'_, '_> {
     /// Party 0 says what comes next.
     fn lead(
         &mut self,
-        session: &mut Standing<'_>,
+        computing: &mut Computing<'_>,
         followers: &mut [Box<dyn Channel>],
     ) -> std::result::Result<(), Fault> {
-        let most = most_together(self.program);
+        let most = self.together;
         loop {
             let left = self.serving.most() - self.used;
             let is_last = left == 0 || self.serving.job.proposal.deadline <= Timestamp::now();
@@ -265,7 +249,7 @@ impl Session<'_, '_> {
                 word.send(&mut **follower).map_err(cenote::Error::from)?;
             }
             let own = word(LEADER);
-            let obeyed = self.obey(session, &own);
+            let obeyed = self.obey(computing, &own);
             // A lie that another thread has noticed counts for more than what came of it.
             obeyed.map_err(|fault| self.desk.broken().map_or(fault, Fault::from))?;
             if is_last {
@@ -277,7 +261,7 @@ impl Session<'_, '_> {
     /// The others do what the leader says.
     fn follow(
         &mut self,
-        session: &mut Standing<'_>,
+        computing: &mut Computing<'_>,
         leader: &mut [Box<dyn Channel>],
     ) -> std::result::Result<(), Fault> {
         let Some(leader) = leader.first_mut() else {
@@ -289,9 +273,9 @@ impl Session<'_, '_> {
         loop {
             let word = Word::recv(&mut **leader).map_err(cenote::Error::from);
             let word = word.map_err(|error| self.desk.broken().unwrap_or(error))?;
-            let most = (most_together(self.program) as u64).min(self.serving.most() - self.used);
+            let most = (self.together as u64).min(self.serving.most() - self.used);
             check_count(word.begin.len(), most, leader.peer())?;
-            let obeyed = self.obey(session, &word);
+            let obeyed = self.obey(computing, &word);
             obeyed.map_err(|fault| self.desk.broken().map_or(fault, Fault::from))?;
             if word.is_last {
                 return Ok(());
@@ -300,7 +284,7 @@ impl Session<'_, '_> {
     }
 
     /// Computes a batch, and ends the calls that were dropped.
-    fn obey(&mut self, session: &mut Standing<'_>, word: &Word) -> std::result::Result<(), Fault> {
+    fn obey(&mut self, computing: &mut Computing<'_>, word: &Word) -> std::result::Result<(), Fault> {
         if !word.drop.iter().all(|call| self.desk.drop(*call)) {
             let what = "it drops a call that this party has not taken back, or that has begun";
             return Err(lie(PartyId(LEADER), BATCH, what.into()).into());
@@ -309,10 +293,10 @@ impl Session<'_, '_> {
             return Ok(());
         }
         let calls = &word.begin;
-        let mut own = match self.desk.is_caller() {
+        let own = match self.desk.is_caller() {
             false => None,
             true => match self.desk.begin(calls) {
-                Begun::Now(inputs) => Some(inputs),
+                Begun::Now(given) => Some(given),
                 Begun::Over => return Err(Fault::new(FailKind::Peer, "the job has ended")),
                 Begun::Lie => {
                     let what = "it begins a call that this party does not make, or begins it again";
@@ -322,16 +306,45 @@ impl Session<'_, '_> {
         };
         self.used += calls.len() as u64;
         self.serving.running.serves(self.used);
-        let mut begun = self.begin(calls, own.is_some())?;
+        match computing {
+            Computing::Circuit {
+                session,
+                program,
+                fixed,
+            } => self.compute(session, (program, fixed), calls, own),
+            Computing::Query { queries, peers } => {
+                let own = own.unwrap_or_default().into_iter().next();
+                match calls[..] {
+                    [call] => self.answer((queries, peers), call, own),
+                    _ => Err(Fault::new(FailKind::Internal, "queries are answered one by one")),
+                }
+            }
+        }
+    }
+
+    /// Computes calls of a circuit side by side.
+    fn compute(
+        &mut self,
+        session: &mut Standing<'_>,
+        (program, fixed): (&Program, &[Option<BitMatrix>]),
+        calls: &[CallId],
+        own: Option<Vec<Given>>,
+    ) -> std::result::Result<(), Fault> {
+        let mut begun = self.begin(calls, own.is_some(), BTreeMap::new())?;
         // It is written while the parties compute, unless others may learn something before the outputs are opened.
-        if !self.opens_late() {
+        if !opens_late(program) {
             recorded(begun.take())?;
         }
+        let bits = |given: Given| match given {
+            Given::Inputs(bits) => bits,
+            Given::Values(_) | Given::Taken => Vec::new(),
+        };
+        let mut own: Option<Vec<_>> = own.map(|own| own.into_iter().map(bits).collect());
         let given: Vec<&[Option<BitMatrix>]> = match &own {
             Some(own) => own.iter().map(Vec::as_slice).collect(),
-            None => vec![self.serving.fixed.as_slice(); calls.len()],
+            None => vec![fixed; calls.len()],
         };
-        let mut inputs = side_by_side(self.program, &given)?;
+        let mut inputs = side_by_side(program, &given)?;
         own.iter_mut().flatten().flatten().for_each(keeping::wipe);
         let batch = session.compute(&inputs, calls.len());
         inputs.iter_mut().for_each(keeping::wipe);
@@ -339,29 +352,65 @@ impl Session<'_, '_> {
         recorded(begun)?;
         self.serving.still_runs()?;
         let outputs = session.open(batch)?;
-        let outcome = Outcome {
-            calls: calls.clone(),
-            outputs,
-        };
+        self.outcome(Outcome {
+            calls: calls.to_vec(),
+            learnt: Learnt::Outputs(outputs),
+        })
+    }
+
+    /// Answers a call of a query.
+    fn answer(
+        &mut self,
+        (queries, peers): (&Queries<'_>, &mut [Box<dyn Channel>]),
+        call: CallId,
+        own: Option<Given>,
+    ) -> std::result::Result<(), Fault> {
+        let own = own.and_then(|given| match given {
+            Given::Values(values) => Some(values),
+            Given::Inputs(_) | Given::Taken => None,
+        });
+        let is_own = own.is_some();
+        let caller = self.desk.standing.callers.first().copied().unwrap_or(LEADER);
+        let asked = queries.asked((caller, own), peers)?;
+        let begun = self.begin(&[call], is_own, asked.values.clone())?;
+        recorded(begun)?;
+        self.serving.still_runs()?;
+        let given = queries.given(&asked, call);
+        let running = self.serving.running;
+        let name = format!("{}: call {}", running.session(), self.used);
+        let answer = queries.answer(
+            (&asked, given),
+            peers,
+            (&name, &|connections| running.hold_call(connections)),
+            (self.serving.also_agree, self.serving.phase_timeout),
+        )?;
+        self.outcome(Outcome {
+            calls: vec![call],
+            learnt: Learnt::Answer(answer),
+        })
+    }
+
+    fn outcome(&self, outcome: Outcome) -> std::result::Result<(), Fault> {
         self.outcomes
             .send(outcome)
             .map_err(|_| Fault::new(FailKind::Internal, "outcomes cannot be recorded"))
     }
 
-    /// Whether nothing of a batch can be learnt before its outputs are opened: its gates are verified then, in one piece.
-    fn opens_late(&self) -> bool {
-        let ands = self.program.and_gates();
-        (1..=WHOLE).contains(&ands)
-    }
-
     /// Asks that these calls be on record before anything of them is opened.
-    fn begin(&mut self, calls: &[CallId], own: bool) -> std::result::Result<Option<Pending<()>>, Fault> {
+    fn begin(
+        &mut self,
+        calls: &[CallId],
+        own: bool,
+        parameters: BTreeMap<String, String>,
+    ) -> std::result::Result<Option<Pending<()>>, Fault> {
         let enough = self.used <= self.reserved;
         if enough && !own {
             return Ok(None);
         }
         if !enough {
-            self.reserved = self.used.next_multiple_of(CHUNK).min(self.serving.most());
+            // Those of a query are charged as they are made.
+            let chunk = CHUNK.min(self.together as u64);
+            self.reserved = self.used.next_multiple_of(chunk).min(self.serving.most());
         }
         let own = calls.iter().filter_map(|call| {
             let (body, submitter) = self.desk.maker(*call).filter(|_| own)?;
@@ -375,6 +424,7 @@ impl Session<'_, '_> {
             job: self.desk.job,
             reserved: self.reserved,
             own: own.collect(),
+            parameters,
         };
         let begun = self.serving.jobs.begin_calls(beginning, Timestamp::now());
         begun.map(Some).map_err(unrecorded)
@@ -387,18 +437,6 @@ fn recorded(begun: Option<Pending<()>>) -> std::result::Result<(), Fault> {
         Error::NoTransition { .. } => Fault::new(FailKind::Peer, "the job has ended"),
         error => unrecorded(error),
     })
-}
-
-/// Sees that the leader begins no more calls than it may.
-fn check_count(begins: usize, most: u64, leader: PartyId) -> cenote::Result<()> {
-    match begins as u64 > most {
-        true => Err(lie(
-            leader,
-            BATCH,
-            format!("it begins {begins} calls, and may begin {most}"),
-        )),
-        false => Ok(()),
-    }
 }
 
 /// At the leader: hears which calls a follower makes.
@@ -426,7 +464,7 @@ fn offer(desk: &Desk, mut channel: Box<dyn Channel>) {
     }
 }
 
-fn lie(peer: PartyId, step: cenote_net::Step, what: String) -> cenote::Error {
+pub(super) fn lie(peer: PartyId, step: cenote_net::Step, what: String) -> cenote::Error {
     EngineError::cheated(CALLS, peer, step, what).into()
 }
 
@@ -436,17 +474,4 @@ fn unrecorded(error: Error) -> Fault {
         FailKind::Timeout,
         format!("its calls cannot be recorded: {error}"),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_leader_that_begins_more_calls_than_are_left_is_named() {
-        check_count(3, 3, PartyId(0)).expect("fine");
-        let error = Fault::of(&check_count(4, 3, PartyId(0)).expect_err("one too many"));
-        assert_eq!((error.kind, error.cheater), (FailKind::Cheating, Some(0)));
-        assert_eq!(error.check, Some(CALLS.name));
-    }
 }

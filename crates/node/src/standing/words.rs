@@ -3,6 +3,8 @@
 //! Each follower offers the leader the calls that it makes, by name. The leader says which calls are computed next, in which order; each party then does the same
 //! in the session. No value is in any of this.
 
+use std::collections::BTreeMap;
+
 use cenote_net::{Channel, Step, recv_sized, send_sized};
 use cenote_service::job::CallId;
 use cenote_session::{Error, Result, Topology};
@@ -22,19 +24,31 @@ cenote_net::steps! {
     BATCH_LENGTH = 0x603, "tell of a batch of calls";
     /// What comes next, from the leader.
     BATCH = 0x604, "begin a batch of calls";
+    /// The length of what follows.
+    VALUES_LENGTH = 0x605, "tell of the values of a query's parameters";
+    /// The values of a query's parameters, from its caller.
+    VALUES = 0x606, "give the values of a query's parameters";
+    /// Whether a party can take part in a call of a query.
+    ASSENT = 0x607, "say whether a query can be answered";
 }
 
 /// Names in a message, at most.
 pub(super) const MOST: usize = 4096;
 const NAME: usize = size_of::<CallId>();
+/// Bytes of the values of a query's parameters, at most.
+const MOST_VALUES: usize = 1 << 17;
 
-/// The channels of this beside those of a session: for what is offered, and for what comes next.
-pub(super) fn topology(parties: u8) -> Topology {
+/// The channels of this: for what is offered, and for what comes next. They are beside those of a circuit's session; of a query, there is a third kind for what its
+/// parties say to each other at each call.
+pub(super) fn topology(parties: u8, is_query: bool) -> Topology {
     Topology {
         name: "calls".into(),
         parties,
         workers: 1,
-        purposes: &["offers", "batches"],
+        purposes: match is_query {
+            true => &["offers", "batches", "values"],
+            false => &["offers", "batches"],
+        },
         shared: &[],
     }
 }
@@ -115,6 +129,46 @@ pub(super) fn recv_used(channel: &mut dyn Channel) -> Result<u64> {
     let mut bytes = [0; 8];
     channel.recv(USED, &mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
+}
+
+/// Tells the values of a query's parameters.
+pub(super) fn send_values(channel: &mut dyn Channel, values: &BTreeMap<String, String>) -> Result<()> {
+    let text = serde_json::to_vec(values).unwrap_or_default();
+    Ok(send_sized(channel, [VALUES_LENGTH, VALUES], &text)?)
+}
+
+/// Hears the values of a query's parameters, whatever they are called.
+pub(super) fn recv_values(channel: &mut dyn Channel) -> Result<BTreeMap<String, String>> {
+    let text = recv_sized(channel, [VALUES_LENGTH, VALUES], MOST_VALUES)?;
+    serde_json::from_slice(&text).map_err(|_| {
+        Error::cheated(
+            CALLS,
+            channel.peer(),
+            VALUES,
+            "values of parameters that are none",
+        )
+    })
+}
+
+/// Says whether this party can take part in a call.
+pub(super) fn send_assent(channel: &mut dyn Channel, can: bool) -> Result<()> {
+    channel.send(ASSENT, &[u8::from(can)])?;
+    Ok(channel.flush()?)
+}
+
+/// Hears whether a party can.
+pub(super) fn recv_assent(channel: &mut dyn Channel) -> Result<bool> {
+    let mut byte = [0];
+    channel.recv(ASSENT, &mut byte)?;
+    match byte {
+        [can @ 0..=1] => Ok(can == 1),
+        _ => Err(Error::cheated(
+            CALLS,
+            channel.peer(),
+            ASSENT,
+            "neither that it can answer nor that it cannot",
+        )),
+    }
 }
 
 /// Names of two kinds, after the number of the first.

@@ -18,6 +18,7 @@ mod queries;
 mod record;
 mod shards;
 mod standing;
+mod standing_queries;
 mod trunks;
 pub(crate) mod unsettled;
 mod waits;

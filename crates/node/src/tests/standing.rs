@@ -222,6 +222,7 @@ fn a_call_whose_end_was_not_recorded_has_failed_by_the_next_session() {
         job: id,
         reserved: 256,
         own: vec![own],
+        parameters: BTreeMap::new(),
     };
     jobs.begin_calls(beginning, Timestamp::now())
         .and_then(Pending::wait)

@@ -25,7 +25,7 @@ pub(super) fn constant(value: &ast::ValueWithSpan) -> Result<Expr> {
         Value::DoubleQuotedString(_) => Err(Error::query(at, "write text in single quotes: 'text'")),
         Value::Placeholder(_) => Err(Error::query(
             at,
-            "parameters are not supported; write the value itself",
+            "there is no such parameter; write it as :name, and declare it under [parameters] of the job, such as name = \"u32\"",
         )),
         _ => Err(Error::query(
             at,

@@ -46,7 +46,7 @@ const STACK: usize = 64 << 20;
 /// [`Error::Query`] with the place.
 pub(crate) fn resolve(sql: &str, schema: &Schema) -> Result<(Resolved, Work)> {
     on_a_large_stack(|| {
-        let query = parse(sql)?;
+        let query = parse(sql, &schema.parameters)?;
         let work = Work::default();
         let resolver = Resolver::new(schema, &work);
         let resolved = resolver.query(&query, &[])?;

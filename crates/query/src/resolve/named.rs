@@ -75,7 +75,7 @@ pub fn tables_named(
     find: &mut (dyn FnMut(&TableName) -> std::result::Result<Declared, String> + Send),
 ) -> Result<Vec<Declared>> {
     on_a_large_stack(|| {
-        let query = parse(sql)?;
+        let query = parse(sql, &schema.parameters)?;
         // Each round finds one more.
         for _ in 0..=MAX_TABLES {
             let work = Work::default();

@@ -7,6 +7,7 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::scope::place;
 use crate::error::{Error, Place, Result};
+use crate::parameter::{Parameter, filled};
 
 /// The operators that there are.
 pub(super) const OPERATORS: &str = "+ - * / % || = <> < <= > >= AND OR NOT";
@@ -20,11 +21,11 @@ const MAX_OPERATOR: usize = 40;
 /// How deep parts of a query may stand within one another.
 const MAX_DEPTH: usize = 40;
 
-/// The one query that `sql` is.
+/// The one query that `sql` is, with the values of `parameters` in their places.
 ///
 /// # Errors
-/// [`Error::Query`] with the place.
-pub(super) fn parse(sql: &str) -> Result<Box<ast::Query>> {
+/// [`Error::Query`] with the place; [`Error::Declared`] if it does not have one of the parameters.
+pub(super) fn parse(sql: &str, parameters: &[Parameter]) -> Result<Box<ast::Query>> {
     if sql.len() > MAX_LENGTH {
         return Err(Error::query(
             None,
@@ -41,6 +42,11 @@ pub(super) fn parse(sql: &str) -> Result<Box<ast::Query>> {
         );
         return Err(Error::query(None, what));
     }
+    let tokens = filled(tokens, parameters).map_err(|unused| {
+        Error::Declared(format!(
+            "the query has no parameter :{unused}; leave it out of [parameters]"
+        ))
+    })?;
     let mut statements = Parser::new(&dialect)
         .with_recursion_limit(MAX_DEPTH)
         .with_tokens_with_locations(tokens)

@@ -47,6 +47,7 @@ fn told_of(columns: &str, nullable: bool, change: impl Fn(&mut BitMatrix) + Sync
             min_group: 0,
         },
         max_join_rows: None,
+        parameters: Vec::new(),
         secret_only: false,
     };
     let sql =

@@ -10,6 +10,7 @@ mod groups;
 mod memory;
 mod own_rows;
 mod paired;
+mod parameters;
 mod public;
 mod secret_only;
 mod several_relations;

@@ -38,6 +38,7 @@ fn rows_are_kept_in_the_bytes_that_they_need() {
             min_group: 0,
         },
         max_join_rows: None,
+        parameters: Vec::new(),
         secret_only: false,
     };
     let sql =

@@ -104,6 +104,7 @@ impl Tpch {
                     min_group: 0,
                 },
                 max_join_rows: None,
+                parameters: Vec::new(),
                 secret_only: false,
             },
             tables: Vec::new(),

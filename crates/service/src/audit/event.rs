@@ -1,5 +1,7 @@
 //! What is worth a line.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::job::{Digest, FailKind, JobId, Verdict};
@@ -121,6 +123,9 @@ pub enum Event {
         from: u64,
         /// That of the last.
         to: u64,
+        /// The values of the parameters, where it is one call of a query.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        parameters: BTreeMap<String, String>,
     },
     /// Calls of a job that stands were answered.
     Calls {

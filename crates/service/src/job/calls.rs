@@ -3,6 +3,8 @@
 //! Before anything of a call is opened, it is on the disk that it has begun and that so many calls may have been answered. So a service that is killed forgets
 //! no answer that a party may have learnt, and answers no call twice.
 
+use std::collections::BTreeMap;
+
 use super::Job;
 use super::{Digest, JobId, Jobs, StateName, approve, row};
 use crate::audit::Event;
@@ -74,6 +76,8 @@ pub struct Beginning {
     pub reserved: u64,
     /// Of the calls that begin, those that this party makes.
     pub own: Vec<OwnCall>,
+    /// The values of the parameters, where it is one call of a query.
+    pub parameters: BTreeMap<String, String>,
 }
 
 /// A summary of calls that were answered, for the audit log.
@@ -101,7 +105,7 @@ impl Jobs {
     pub fn begin_calls(&self, beginning: Beginning, now: Timestamp) -> Result<Pending<()>> {
         self.database.begin_write(Flush::Now, move |transaction| {
             let job = running(transaction, beginning.job)?;
-            reserve(transaction, &job, beginning.reserved, now)?;
+            reserve(transaction, &job, &beginning, now)?;
             for call in &beginning.own {
                 transaction.run(
                     "INSERT INTO call (job, id, body, submitter, state, at) VALUES ($1, $2, $3, $4, 'begun', $5)",
@@ -267,8 +271,13 @@ fn running(transaction: &mut Transaction<'_>, id: JobId) -> Result<Job> {
 }
 
 /// Notes that so many calls may have been answered, and charges this party's data for those that are new.
-fn reserve(transaction: &mut Transaction<'_>, job: &Job, reserved_to: u64, now: Timestamp) -> Result<()> {
-    let id = job.proposal.id;
+fn reserve(
+    transaction: &mut Transaction<'_>,
+    job: &Job,
+    beginning: &Beginning,
+    now: Timestamp,
+) -> Result<()> {
+    let (id, reserved_to) = (job.proposal.id, beginning.reserved);
     let before = reserved(transaction.connection(), id)?;
     if reserved_to <= before {
         return Ok(());
@@ -288,5 +297,14 @@ fn reserve(transaction: &mut Transaction<'_>, job: &Job, reserved_to: u64, now: 
     )?;
     approve::spend(transaction, id, count(reserved_to - before)?)?;
     let (from, to) = (before + 1, reserved_to);
-    transaction.audit(now, &Event::CallsAllowed { job: id, from, to })
+    let parameters = beginning.parameters.clone();
+    transaction.audit(
+        now,
+        &Event::CallsAllowed {
+            job: id,
+            from,
+            to,
+            parameters,
+        },
+    )
 }

@@ -1,5 +1,7 @@
 //! What a party is asked to take part in.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Digest, JobId, check_kept_name};
@@ -63,6 +65,9 @@ pub struct Standing {
     pub calls: u64,
     /// The parties whose inputs come with each call, in ascending order. All of them make every call.
     pub callers: Vec<u8>,
+    /// Of a query, its parameters and their types: each call gives their values, which all parties learn, and all tables stay as they are. Nothing of a circuit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<BTreeMap<String, String>>,
 }
 
 /// A program or circuit.
@@ -214,6 +219,10 @@ impl Proposal {
         {
             return refuse("its callers must be parties, in ascending order, each once");
         }
+        for (parameter, kind) in standing.parameters.iter().flatten() {
+            name("parameter", parameter)?;
+            name("type of a parameter", kind)?;
+        }
         match self.takes.is_empty() && self.keeps.is_empty() {
             true => Ok(()),
             false => refuse("a job that stands takes and keeps no values"),
@@ -229,7 +238,7 @@ impl Proposal {
     pub fn is_caller(&self, party: u8) -> bool {
         self.standing
             .as_ref()
-            .is_some_and(|standing| standing.callers.contains(&party))
+            .is_some_and(|standing| standing.parameters.is_none() && standing.callers.contains(&party))
     }
 
     fn check_takes(&self) -> Result<()> {

@@ -6,14 +6,14 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 from urllib.parse import quote, urlencode
 
 from cenote._cenote import CenoteError, UsageError
 from cenote.service import _data, _errors
-from cenote.service._data import Given, Result
+from cenote.service._data import Called, Given, Result
 from cenote.service._events import Parser
 from cenote.service._reach import StrPath
 from cenote.service._steps import Call, Done, Lost, Open, Read, Reply, Shut, Sleep, Step, Steps, Told, Work
@@ -481,9 +481,7 @@ class JobCore:
             self._result = yield from self.core._work(make)
         return self._result
 
-    def call(
-        self, inputs: Mapping[str, int | Sequence[int]], name: str | None, timeout: float | None
-    ) -> Steps[dict[str, list[int]]]:
+    def call(self, inputs: Mapping[str, Called], name: str | None, timeout: float | None) -> Steps[Result]:
         """Make a call, and give what this party learns of it. It is asked for under its name until it has ended."""
         deadline = self.core.deadline(timeout)
         job = yield from self.whole(deadline)
@@ -499,7 +497,8 @@ class JobCore:
             if len(ended) != 1 or (ended[0].answer is None) == (ended[0].problem is None):
                 raise _errors.not_of_form(self.core.url, path, "it has not one outcome")
             if ended[0].answer is not None:
-                return self.core.understood(path, partial(_data.outputs_of, ended[0].answer))
+                made_of = partial(_data.called, ended[0].answer, {"job": job, "call": name})
+                return (yield from self.core._work(partial(self.core.understood, path, made_of)))
             problem = value["calls"][0]["problem"]
             if problem["code"] == "call-waits":
                 if self.core._is_over(deadline):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import os
 import stat
 import tempfile
@@ -23,6 +25,8 @@ _PARQUET = 256 << 20
 _MAX_ROWS = (1 << 32) - 1
 
 Given: TypeAlias = "ArrowStream | StrPath | bytes | int | Sequence[int]"
+# What a call gives: numbers for an input of a circuit, one value for a parameter of a query.
+Called: TypeAlias = "int | Sequence[int] | bool | float | decimal.Decimal | str | dt.date | dt.datetime"
 Result: TypeAlias = "Answer | dict[str, list[int]]"
 
 _TOO_LARGE = (
@@ -152,20 +156,35 @@ def result_of(fetched: Fetched, report: dict[str, Any]) -> Result:
     raise NotOfForm("it has neither an answer nor outputs")
 
 
-def outputs_of(fetched: Fetched) -> dict[str, list[int]]:
-    """Give the outputs of a circuit: a list of numbers for each, one for each lane."""
+def called(fetched: Fetched, report: dict[str, Any]) -> Result:
+    """Give the answer of a query; or the outputs of a circuit: a list of numbers for each, one for each lane."""
+    if fetched.answer is not None:
+        return _answer(fetched.answer, report)
     return {output.name: _numbers(output) for output in fetched.outputs or () if output.values is not None}
 
 
-def values(given: Mapping[str, int | Sequence[int]]) -> dict[str, str]:
-    """Give whole numbers for inputs as a call carries them."""
-    texts = {}
-    for name, numbers in given.items():
-        listed = [numbers] if isinstance(numbers, int) else list(numbers)
-        if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in listed):
-            raise UsageError(f"the input {name} is given by whole numbers from 0: one, or one for each lane")
-        texts[name] = "\n".join(map(str, listed))
-    return texts
+def values(given: Mapping[str, Called]) -> dict[str, str]:
+    """Give what a call carries: whole numbers for inputs, one a line; one value for a parameter of a query."""
+    return {name: _value(name, value) for name, value in given.items()}
+
+
+def _value(name: str, value: Called) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dt.datetime):
+        # Moments of services are in UTC.
+        moment = value if value.tzinfo is None else value.astimezone(dt.timezone.utc).replace(tzinfo=None)
+        return moment.isoformat(sep=" ")
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, int | float | decimal.Decimal):
+        return str(value)
+    listed = list(value)
+    if not all(isinstance(number, int) and not isinstance(number, bool) and number >= 0 for number in listed):
+        raise UsageError(f"the input {name} is given by whole numbers from 0: one, or one for each lane")
+    return "\n".join(map(str, listed))
 
 
 def _numbers(output: Output) -> list[int]:

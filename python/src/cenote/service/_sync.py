@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from cenote._progress import Bar, Listener
 from cenote.service import _http
 from cenote.service._core import Core, Hearing, JobCore
-from cenote.service._data import Given, Result
+from cenote.service._data import Called, Given, Result
 from cenote.service._http import httpx
 from cenote.service._reach import Reach, StrPath, reach
 from cenote.service._steps import Call, Done, Open, Read, Reply, Shut, Sleep, Step, Steps, Told, Work
@@ -225,18 +225,19 @@ class Job:
 
     def call(
         self,
-        inputs: Mapping[str, int | Sequence[int]] | None = None,
+        inputs: Mapping[str, Called] | None = None,
         /,
         *,
         name: str | None = None,
         timeout: float | None = None,
-    ) -> dict[str, list[int]]:
+    ) -> Result:
         """Call a job that stands, and wait for the outcome.
 
         Parameters
         ----------
         inputs
-            For each input of this party a whole number, or one for each lane.
+            For each input of this party a whole number, or one for each lane. For each parameter of a query its value:
+            a number, text, a date, or a moment, which is in UTC unless it says otherwise.
         name
             The call's name. All callers give the same one; the same name again, with the same inputs, is the same
             call. Without it, a random word.
@@ -245,8 +246,8 @@ class Job:
 
         Returns
         -------
-        dict
-            A list of numbers for each output that this party learns, one for each lane.
+        dict or Answer
+            A list of numbers for each output that this party learns, one for each lane; of a query, its answer.
 
         Raises
         ------

@@ -63,10 +63,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How often a job may be called until its deadline, and the parties whose inputs come with each call."""
+    """How often a job may be called until its deadline, by whom, and of a query the types of its parameters."""
 
     calls: int
     callers: tuple[int, ...]
+    parameters: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +347,11 @@ def _read(kind: Any, value: object, place: str) -> object:
             raise NotOfForm(f"{place} is no list")
         item = typing.get_args(kind)[0]
         return tuple(_read(item, one, place) for one in value)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise NotOfForm(f"{place} is no object")
+        item = typing.get_args(kind)[1]
+        return {str(name): _read(item, one, place) for name, one in value.items()}
     if is_dataclass(kind):
         if not isinstance(value, dict):
             raise NotOfForm(f"{place} is no object")

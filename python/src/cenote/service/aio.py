@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from cenote._progress import Bar, Listener
 from cenote.service import _http
 from cenote.service._core import Core, Hearing, JobCore
-from cenote.service._data import Given, Result
+from cenote.service._data import Called, Given, Result
 from cenote.service._http import anyio, httpx, to_thread
 from cenote.service._reach import Reach, StrPath, reach
 from cenote.service._steps import Call, Done, Open, Read, Reply, Shut, Sleep, Step, Steps, Told, Work
@@ -215,12 +215,12 @@ class Job:
 
     async def call(
         self,
-        inputs: Mapping[str, int | Sequence[int]] | None = None,
+        inputs: Mapping[str, Called] | None = None,
         /,
         *,
         name: str | None = None,
         timeout: float | None = None,
-    ) -> dict[str, list[int]]:
+    ) -> Result:
         """Call a job that stands, and wait for the outcome: see :meth:`cenote.service.Job.call`."""
         return await self._service._run(self._core.call(inputs or {}, name, timeout))
 

@@ -147,6 +147,16 @@ fn used(facts: &mut Facts, detail: &JobDetail) {
                 callers.join(" and ")
             ),
         );
+        for (name, kind) in standing.parameters.iter().flatten() {
+            facts.add(
+                "parameter",
+                format!(
+                    "{} ({}); all parties learn its values",
+                    printable(name),
+                    printable(kind)
+                ),
+            );
+        }
     }
     for take in &job.takes {
         let (name, input) = (printable(&take.name), printable(&take.input));

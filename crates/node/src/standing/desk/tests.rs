@@ -6,6 +6,7 @@ fn desk(me: u8, callers: &[u8]) -> Desk {
     let standing = Standing {
         calls: 10,
         callers: callers.to_vec(),
+        parameters: None,
     };
     Desk::new(me, JobId([1; 16]), standing, Arc::new(compiled))
 }
@@ -30,7 +31,7 @@ fn takes_back(call: CallId) -> Offers {
 
 fn enter(desk: &Desk, number: u8) {
     let made = (Digest::of(b"inputs"), "ada".to_owned());
-    let entered = desk.enter(id(number), Vec::new(), made, Box::new(|_| ()));
+    let entered = desk.enter(id(number), Given::Inputs(Vec::new()), made, Box::new(|_| ()));
     assert!(matches!(entered, Ok(Entered::New)));
 }
 
@@ -67,7 +68,7 @@ fn one_submitter_leaves_places_for_others() {
     };
     let enter = |number: usize, submitter: &str| {
         let made = (Digest::of(b"inputs"), submitter.to_owned());
-        desk.enter(id(number), Vec::new(), made, Box::new(|_| ()))
+        desk.enter(id(number), Given::Inputs(Vec::new()), made, Box::new(|_| ()))
     };
     let most = MOST - MOST / 4;
     for number in 0..most {

@@ -42,6 +42,7 @@ impl World {
                     min_group: 0,
                 },
                 max_join_rows: None,
+                parameters: Vec::new(),
                 secret_only: false,
             },
             tables: Vec::new(),

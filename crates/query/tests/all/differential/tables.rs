@@ -152,6 +152,7 @@ pub(crate) fn world(random: &mut Random) -> World {
                 min_group: random.pick(&[0, 0, 0, 0, 0, 0, 1, 2, 3]),
             },
             max_join_rows: None,
+            parameters: Vec::new(),
             secret_only: false,
         },
         tables: Vec::new(),

@@ -18,6 +18,7 @@ fn standing(number: u8, calls: u64) -> Proposal {
         standing: Some(Standing {
             calls,
             callers: vec![1],
+            parameters: None,
         }),
         ..proposal(number)
     }
@@ -49,7 +50,12 @@ fn own(name: &str, job: JobId) -> OwnCall {
 }
 
 fn begin(jobs: &Jobs, job: JobId, reserved: u64, own: Vec<OwnCall>) -> crate::Result<()> {
-    let beginning = Beginning { job, reserved, own };
+    let beginning = Beginning {
+        job,
+        reserved,
+        own,
+        parameters: Default::default(),
+    };
     jobs.begin_calls(beginning, at(5)).and_then(Pending::wait)
 }
 
@@ -226,6 +232,7 @@ fn a_proposal_says_who_calls_and_how_often(_: World) {
             standing: Some(Standing {
                 calls,
                 callers: callers.to_vec(),
+                parameters: None,
             }),
             ..proposal(1)
         };
