@@ -297,7 +297,7 @@ impl Compiled {
         match &self.work {
             Work::Circuit { lanes: Some(_), .. } => cenote::shards::topology(self.parties()),
             Work::Circuit { .. } => self.protocol().topology(),
-            Work::Query(_) if self.calls().is_some() => Words::topology(self.parties(), true),
+            Work::Query(_) if self.calls().is_some() => Words::topology(self.parties()),
             Work::Query(query) => query.topology(),
         }
     }

@@ -218,7 +218,7 @@ impl Sessions {
         running: &Arc<RunningJob>,
     ) -> Result<JobResult, Fault> {
         let name = format!("{}: calls", running.session());
-        let topology = Words::topology(compiled.parties(), false);
+        let topology = Words::topology(compiled.parties());
         let words = self.join(&topology, &name, running).map_err(goes_on)?;
         let words = Words::of(self.settings.me, running.hold(words));
         let serves = Serves::Circuit { connections, fixed };
@@ -241,8 +241,9 @@ impl Sessions {
             tables,
             allow: &|called, call| {
                 let name = format!("{}/{call}", job.proposal.id);
+                // With other values the planner may find that it tells of other columns.
                 self.data
-                    .check_tables(compiled, &job.binding)
+                    .check_query(compiled, called, &job.binding)
                     .and_then(|()| self.data.count_call(&name, called))
                     .map_err(|error| Fault::new(FailKind::Refused, error.to_string()))
             },

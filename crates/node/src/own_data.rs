@@ -173,11 +173,21 @@ impl OwnData {
         Ok(())
     }
 
-    /// Sees that a query may be asked of this party's tables, with the data that is bound to them.
+    /// Sees that a job may ask what it does of this party's tables, if it is a query, with the data that is bound to them.
     pub(crate) fn check_tables(&self, compiled: &Compiled, binding: &[Binding]) -> Result<()> {
-        let Work::Query(query) = &compiled.work else {
-            return Ok(());
-        };
+        match &compiled.work {
+            Work::Query(query) => self.check_query(compiled, query, binding),
+            Work::Circuit { .. } => Ok(()),
+        }
+    }
+
+    /// The same of the query of a job, with certain values of its parameters.
+    pub(crate) fn check_query(
+        &self,
+        compiled: &Compiled,
+        query: &query::Proposed,
+        binding: &[Binding],
+    ) -> Result<()> {
         self.check_parties(compiled).map_err(Error::Approval)?;
         let Some(rules) = self.rules_of_tables()? else {
             return Ok(());

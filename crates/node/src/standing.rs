@@ -29,7 +29,8 @@ use crate::programs::Programs;
 pub(crate) use computing::Serves;
 use desk::{Desk, Given};
 pub(crate) use queries::Queries;
-pub(crate) use session::{Serving, Words};
+pub(crate) use session::Serving;
+pub(crate) use words::Words;
 
 /// Bytes of a call's name, at most.
 const NAME: usize = 128;

@@ -154,7 +154,9 @@ impl QueryJob {
         bundle.check(&[], &source)?;
         let spans: Vec<_> = file.tables.iter().map(Spanned::span).collect();
         let job = Self::checked(file, &settings, &source, (&Instead::default(), values))?;
-        let exchanges = job.exchanges();
+        // One with parameters is planned for several samples.
+        let samples = if job.parameters().is_empty() { 1 } else { 3 };
+        let exchanges = job.exchanges().saturating_mul(samples);
         if exchanges > MAX_EXCHANGES {
             return Err(source.fault_in_general(format!(
                 "planning the query would take {exchanges} exchanges, more than the limit of {MAX_EXCHANGES} for a proposed job; lower `max_rows` of \

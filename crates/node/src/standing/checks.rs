@@ -8,7 +8,8 @@ use super::words::BATCH;
 cenote_session::checks! {
     /// Every check but the form of messages.
     ALL;
-    /// The leader begins a call that this party does not make, begins it again, or begins more calls than the job allows; or a follower offers a call again, or too many. The caller of a query gives values that
+    /// The leader begins a call that this party does not make, begins it again, begins more calls than the job allows, or begins
+    /// others at another party; or a follower offers a call again, or too many. The caller of a query gives values that
     /// are not of its parameters' types.
     CALLS = 30, "calls of a job that stands";
 }

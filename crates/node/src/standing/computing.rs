@@ -3,7 +3,6 @@
 use cenote::runner::Connections;
 use cenote::standing::{Standing, most_together};
 use cenote::{BitMatrix, Party, PartyId, Program, Transport};
-use cenote_net::Channel;
 use cenote_service::job::FailKind;
 
 use super::desk::Desk;
@@ -33,11 +32,7 @@ pub(super) enum Computing<'a> {
         program: &'a Program,
         fixed: Vec<Option<BitMatrix>>,
     },
-    Query {
-        queries: Queries<'a>,
-        /// To all others.
-        peers: Vec<Box<dyn Channel>>,
-    },
+    Query(Queries<'a>),
 }
 
 impl Serving<'_> {
@@ -46,10 +41,9 @@ impl Serving<'_> {
         &'b self,
         desk: &'b Desk,
         serves: Serves<'b>,
-        peers: Vec<Box<dyn Channel>>,
     ) -> std::result::Result<Computing<'b>, Fault> {
         match (serves, &desk.compiled.work) {
-            (Serves::Query(queries), _) => Ok(Computing::Query { queries, peers }),
+            (Serves::Query(queries), _) => Ok(Computing::Query(queries)),
             (
                 Serves::Circuit { connections, fixed },
                 Work::Circuit {
@@ -84,7 +78,7 @@ impl Computing<'_> {
     pub(super) fn together(&self) -> usize {
         match self {
             Computing::Circuit { program, .. } => most_together(program),
-            Computing::Query { .. } => 1,
+            Computing::Query(_) => 1,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use cenote::query;
 use cenote::standing::outputs_of;
 use cenote::{BitMatrix, Output, keeping};
-use cenote_service::job::{Answered, CallId, Digest, Ended, JobId};
+use cenote_service::job::{Answered, CallId, Ended, JobId};
 use cenote_service::{Error, Result, Timestamp};
 use serde::Serialize;
 use zeroize::Zeroizing;
@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use super::desk::Desk;
 use super::queries::Answer;
 use super::session::Serving;
+use super::words::digest;
 use crate::compiled::{Compiled, Work};
 
 /// How often outcomes are recorded again that could not be, and how long after.
@@ -213,11 +214,10 @@ impl Serving<'_> {
     }
 }
 
-/// The digest of the names of calls that were answered.
+/// What the audit log is told of calls that were answered.
 fn summary(calls: &[CallId]) -> Answered {
-    let names: Vec<u8> = calls.iter().flat_map(|call| call.0).collect();
     Answered {
         calls: calls.len() as u64,
-        digest: Digest::of(&names),
+        digest: digest(calls),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use cenote::keeping;
-use cenote::runner::{AlsoAgree, Connections};
+use cenote::runner::AlsoAgree;
 use cenote::standing::{Standing, side_by_side};
 use cenote::{BitMatrix, PartyId, Program};
 use cenote_net::Channel;
@@ -18,7 +18,7 @@ use super::computing::{Computing, Serves, opens_late};
 use super::desk::{Begun, Desk, Given};
 use super::queries::Queries;
 use super::record::{Learnt, Outcome};
-use super::words::{BATCH, OFFERS, Offers, USED, Word, recv_used, send_used, topology};
+use super::words::{BATCH, OFFERS, Offers, USED, Word, Words, check_begun, recv_used, send_begun, send_used};
 use crate::failure::Fault;
 use crate::message::LEADER;
 use crate::running_job::RunningJob;
@@ -41,37 +41,6 @@ pub(crate) struct Serving<'a> {
     pub(crate) running: &'a RunningJob,
     pub(crate) also_agree: &'a (dyn AlsoAgree + Sync),
     pub(crate) phase_timeout: Option<Duration>,
-}
-
-/// The channels beside the session.
-pub(crate) struct Words {
-    offers: Vec<Box<dyn Channel>>,
-    batches: Vec<Box<dyn Channel>>,
-    /// Of a query, those to all others.
-    values: Vec<Box<dyn Channel>>,
-}
-
-impl Words {
-    /// What joins the parties for them.
-    pub(crate) fn topology(parties: u8, is_query: bool) -> cenote_session::Topology {
-        topology(parties, is_query)
-    }
-
-    /// At a follower, those to the leader; at the leader, those to all others.
-    pub(crate) fn of(me: u8, connections: Connections) -> Self {
-        let is_wanted = |peer: PartyId| me == LEADER || peer.0 == LEADER;
-        let mut purposes = connections.by_purpose().into_iter();
-        let mut next = || -> Vec<Box<dyn Channel>> {
-            let channels = purposes.next().unwrap_or_default().into_iter();
-            channels.filter(|channel| is_wanted(channel.peer())).collect()
-        };
-        let (offers, batches) = (next(), next());
-        Words {
-            offers,
-            batches,
-            values: purposes.next().unwrap_or_default(),
-        }
-    }
 }
 
 impl Serving<'_> {
@@ -98,9 +67,9 @@ impl Serving<'_> {
         let Words {
             mut offers,
             mut batches,
-            values,
+            others,
         } = words;
-        let mut computing = self.start(desk, serves, values)?;
+        let mut computing = self.start(desk, serves)?;
         let reserved = self
             .jobs
             .reserved_calls(self.job.proposal.id)
@@ -113,6 +82,7 @@ impl Serving<'_> {
             together: computing.together(),
             used,
             reserved,
+            others,
             outcomes,
         };
         let warnings = std::thread::scope(|scope| {
@@ -130,7 +100,7 @@ impl Serving<'_> {
             drop(calls);
             let ended = ended.and_then(|()| match computing {
                 Computing::Circuit { session, .. } => Ok(session.end()?),
-                Computing::Query { .. } => Ok(Vec::new()),
+                Computing::Query(_) => Ok(Vec::new()),
             });
             // The other threads end with the session or with their channels, whatever a peer does with its own.
             desk.end_session();
@@ -213,6 +183,8 @@ struct Session<'a, 'b> {
     used: u64,
     /// Calls that may have been answered, by what is on the disk.
     reserved: u64,
+    /// To all others.
+    others: Vec<Box<dyn Channel>>,
     outcomes: SyncSender<Outcome>,
 }
 
@@ -306,16 +278,19 @@ impl Session<'_, '_> {
         };
         self.used += calls.len() as u64;
         self.serving.running.serves(self.used);
+        for follower in self.followers() {
+            send_begun(follower, calls).map_err(cenote::Error::from)?;
+        }
         match computing {
             Computing::Circuit {
                 session,
                 program,
                 fixed,
             } => self.compute(session, (program, fixed), calls, own),
-            Computing::Query { queries, peers } => {
+            Computing::Query(queries) => {
                 let own = own.unwrap_or_default().into_iter().next();
                 match calls[..] {
-                    [call] => self.answer((queries, peers), call, own),
+                    [call] => self.answer(queries, call, own),
                     _ => Err(Fault::new(FailKind::Internal, "queries are answered one by one")),
                 }
             }
@@ -350,6 +325,7 @@ impl Session<'_, '_> {
         inputs.iter_mut().for_each(keeping::wipe);
         let batch = batch?;
         recorded(begun)?;
+        self.check_begun(calls)?;
         self.serving.still_runs()?;
         let outputs = session.open(batch)?;
         self.outcome(Outcome {
@@ -361,7 +337,7 @@ impl Session<'_, '_> {
     /// Answers a call of a query.
     fn answer(
         &mut self,
-        (queries, peers): (&Queries<'_>, &mut [Box<dyn Channel>]),
+        queries: &Queries<'_>,
         call: CallId,
         own: Option<Given>,
     ) -> std::result::Result<(), Fault> {
@@ -371,16 +347,17 @@ impl Session<'_, '_> {
         });
         let is_own = own.is_some();
         let caller = self.desk.standing.callers.first().copied().unwrap_or(LEADER);
-        let asked = queries.asked((caller, own), peers)?;
+        self.check_begun(&[call])?;
+        let asked = queries.asked((caller, own), &mut self.others)?;
         let begun = self.begin(&[call], is_own, asked.values.clone())?;
         recorded(begun)?;
         self.serving.still_runs()?;
         let given = queries.given(&asked, call);
         let running = self.serving.running;
-        let name = format!("{}: call {}", running.session(), self.used);
+        let name = format!("{}: call {call}", running.session());
         let answer = queries.answer(
             (&asked, given),
-            peers,
+            &mut self.others,
             (&name, &|connections| running.hold_call(connections)),
             (self.serving.also_agree, self.serving.phase_timeout),
         )?;
@@ -388,6 +365,25 @@ impl Session<'_, '_> {
             calls: vec![call],
             learnt: Learnt::Answer(answer),
         })
+    }
+
+    /// The other followers.
+    fn followers(&mut self) -> impl Iterator<Item = &mut dyn Channel> {
+        let is_follower = |party: u8| party != LEADER;
+        let mine = is_follower(self.serving.me);
+        let others = self
+            .others
+            .iter_mut()
+            .map(|channel| &mut **channel as &mut dyn Channel);
+        others.filter(move |channel| mine && is_follower(channel.peer().0))
+    }
+
+    /// Sees that the leader has begun the same calls at the other followers, before anything of them is opened.
+    fn check_begun(&mut self, calls: &[CallId]) -> std::result::Result<(), Fault> {
+        for follower in self.followers() {
+            check_begun(follower, calls).map_err(cenote::Error::from)?;
+        }
+        Ok(())
     }
 
     fn outcome(&self, outcome: Outcome) -> std::result::Result<(), Fault> {

@@ -5,11 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use cenote::PartyId;
+use cenote::runner::Connections;
 use cenote_net::{Channel, Step, recv_sized, send_sized};
-use cenote_service::job::CallId;
+use cenote_service::job::{CallId, Digest};
 use cenote_session::{Error, Result, Topology};
 
 use super::checks::CALLS;
+use crate::message::LEADER;
 
 cenote_net::steps! {
     /// Every step.
@@ -30,6 +33,8 @@ cenote_net::steps! {
     VALUES = 0x606, "give the values of a query's parameters";
     /// Whether a party can take part in a call of a query.
     ASSENT = 0x607, "say whether a query can be answered";
+    /// The digest of the calls that begin, from each follower to the other.
+    BEGUN = 0x608, "compare the calls that begin";
 }
 
 /// Names in a message, at most.
@@ -38,18 +43,40 @@ const NAME: usize = size_of::<CallId>();
 /// Bytes of the values of a query's parameters, at most.
 const MOST_VALUES: usize = 1 << 17;
 
-/// The channels of this: for what is offered, and for what comes next. They are beside those of a circuit's session; of a query, there is a third kind for what its
-/// parties say to each other at each call.
-pub(super) fn topology(parties: u8, is_query: bool) -> Topology {
-    Topology {
-        name: "calls".into(),
-        parties,
-        workers: 1,
-        purposes: match is_query {
-            true => &["offers", "batches", "values"],
-            false => &["offers", "batches"],
-        },
-        shared: &[],
+/// The channels of this: for what is offered, for what comes next, and for what else the parties say to each other of it.
+pub(crate) struct Words {
+    pub(super) offers: Vec<Box<dyn Channel>>,
+    pub(super) batches: Vec<Box<dyn Channel>>,
+    /// Those to all others.
+    pub(super) others: Vec<Box<dyn Channel>>,
+}
+
+impl Words {
+    /// What joins the parties for them.
+    pub(crate) fn topology(parties: u8) -> Topology {
+        Topology {
+            name: "calls".into(),
+            parties,
+            workers: 1,
+            purposes: &["offers", "batches", "others"],
+            shared: &[],
+        }
+    }
+
+    /// Of the first two kinds those to the leader, at a follower; at the leader, those to all others.
+    pub(crate) fn of(me: u8, connections: Connections) -> Self {
+        let is_wanted = |peer: PartyId| me == LEADER || peer.0 == LEADER;
+        let mut purposes = connections.by_purpose().into_iter();
+        let mut next = || -> Vec<Box<dyn Channel>> {
+            let channels = purposes.next().unwrap_or_default().into_iter();
+            channels.filter(|channel| is_wanted(channel.peer())).collect()
+        };
+        let (offers, batches) = (next(), next());
+        Words {
+            offers,
+            batches,
+            others: purposes.next().unwrap_or_default(),
+        }
     }
 }
 
@@ -169,6 +196,31 @@ pub(super) fn recv_assent(channel: &mut dyn Channel) -> Result<bool> {
             "neither that it can answer nor that it cannot",
         )),
     }
+}
+
+/// Tells another follower which calls begin.
+pub(super) fn send_begun(channel: &mut dyn Channel, calls: &[CallId]) -> Result<()> {
+    channel.send(BEGUN, &digest(calls).0)?;
+    Ok(channel.flush()?)
+}
+
+/// Sees that another follower was told of the same calls. Which of the two, or the leader, is wrong cannot be told.
+pub(super) fn check_begun(channel: &mut dyn Channel, calls: &[CallId]) -> Result<()> {
+    let mut theirs = Digest([0; 32]);
+    channel.recv(BEGUN, &mut theirs.0)?;
+    match theirs == digest(calls) {
+        true => Ok(()),
+        false => {
+            let what = format!("{} says that the leader has begun other calls", channel.peer());
+            Err(Error::cheated(CALLS, None, BEGUN, what))
+        }
+    }
+}
+
+/// The digest of the names of calls.
+pub(super) fn digest(calls: &[CallId]) -> Digest {
+    let names: Vec<u8> = calls.iter().flat_map(|call| call.0).collect();
+    Digest::of(&names)
 }
 
 /// Names of two kinds, after the number of the first.

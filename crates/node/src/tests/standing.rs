@@ -366,6 +366,36 @@ fn a_leader_that_begins_what_nobody_calls_is_caught() {
     world.verify();
 }
 
+/// The followers make no calls, so that only comparing shows it.
+#[test]
+fn a_leader_that_begins_other_calls_at_each_follower_is_noticed() {
+    let (world, id) = with_standing(3, 10, "[0]");
+    world.hub.cut(0, 1);
+    for party in [0, 1] {
+        until("its session has broken off", || {
+            world.job(party, id).state == State::Queued
+        });
+    }
+    let tries = spoil_by(&world, 0, 0x604, How::Flips(80));
+    let x = world.input(id, 0);
+    let call = begin_call(&world, 0, id, "waits", &[(&x, "1")]).expect("made");
+    world.hub.mend(0, 1);
+    let noticed = || [1, 2].into_iter().find(|party| world.has_caught(*party, id));
+    until("it is noticed", || noticed().is_some());
+    assert!(tries.count() > 0);
+    let State::Failed(failure) = world.job(noticed().expect("one"), id).state else {
+        panic!("it has not failed");
+    };
+    for part in ["calls of a job that stands", "the leader has begun other calls"] {
+        assert!(failure.reason.contains(part), "{part}: {}", failure.reason);
+    }
+    let ended = call.recv_timeout(PATIENCE).expect("it ends");
+    assert!(
+        matches!(ended, Err(Error::Call(_) | Error::CallFailed(_))),
+        "{ended:?}"
+    );
+}
+
 #[test]
 fn a_call_that_not_all_callers_make_does_not_hold_up_others() {
     let (world, id) = with_standing(3, 10, "[0, 1]");

@@ -10,7 +10,7 @@ use cenote_service::{Error, Result};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::queries::{stock_tables, submission, submit, text};
+use super::queries::{declined_by, stock_tables, submission, submit, text};
 use super::unsettled::{How, Tries, spoil_by};
 use super::world::{PATIENCE, World, person, until};
 
@@ -279,6 +279,32 @@ fn a_party_answers_no_more_calls_than_its_rules_allow() {
     assert_eq!(rows(call(&world, 0, id, "0", "500")), json!([["1", "1007"]]));
     let again = call(&world, 0, id, &format!("{answered}"), "500");
     assert!(matches!(again, Err(Error::CallFailed(_))), "{again:?}");
+}
+
+/// A rule looks at what a query can tell for any values.
+#[test]
+fn a_query_that_tells_what_is_hidden_for_some_values_is_declined() {
+    let world = World::with(2, CALLED, |settings| {
+        if settings.me == 1 {
+            let path = settings.folder.with_file_name("tables.toml");
+            let rules =
+                "[[table]]\nname = \"bank_1\"\ndata = [\"bank_1.csv\"]\nhidden = [\"owed\"]\nmin_group = 2\n";
+            std::fs::write(&path, rules).expect("written");
+            settings.tables = Some(path);
+        }
+    });
+    stock_tables(&world);
+    let hidden =
+        "SELECT CASE WHEN :least = 5 THEN b.owed ELSE 0 END AS o, COUNT(*) AS n FROM bank_1 b GROUP BY o";
+    let job = asked(2, "[0]", 100, 0).replace("max_rows = 1\n", "max_rows = 4\nmin_group = 2\n");
+    let (head, rest) = job.split_once("query = \"").expect("a query");
+    let (_, rest) = rest.split_once("\"\n").expect("its end");
+    let first = rest.split("[[table]]").nth(1).expect("a table");
+    let rest = rest.replace(&format!("[[table]]{first}"), "");
+    let job = format!("{head}query = \"{hidden}\"\n{rest}");
+    let id = submit(&world, job, "hidden");
+    let reason = declined_by(&world, 1, id);
+    assert!(reason.contains("owed is hidden"), "{reason}");
 }
 
 /// A world in which such a job has begun, called by party 1, while a party spoils this step.

@@ -219,6 +219,12 @@ impl Proposal {
         {
             return refuse("its callers must be parties, in ascending order, each once");
         }
+        let parameters = standing.parameters.as_ref().map_or(0, BTreeMap::len);
+        if parameters > VALUES {
+            return Err(Error::Proposal(format!(
+                "{parameters} parameters; there may be {VALUES}"
+            )));
+        }
         for (parameter, kind) in standing.parameters.iter().flatten() {
             name("parameter", parameter)?;
             name("type of a parameter", kind)?;
