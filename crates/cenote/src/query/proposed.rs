@@ -87,7 +87,7 @@ impl Proposed {
     /// Reads a query that was sent with its job, for the party `me`.
     ///
     /// # Errors
-    /// Those of [`QueryJob::from_bundle`]; [`Error::Usage`] if it takes more memory than the process may have.
+    /// [`Error::Config`] or [`Error::Query`] with the place, if the job is wrong; [`Error::Usage`] if it takes more memory than the process may have.
     pub fn new(bundle: &Bundle, me: PartyId) -> Result<Self> {
         let mut proposed = Self::of(QueryJob::from_bundle(bundle, Values::Sample(GREATEST))?, me)?;
         if proposed.job.parameters().is_empty() {

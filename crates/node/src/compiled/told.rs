@@ -83,8 +83,9 @@ impl Compiled {
                 text
             }
             Work::Query(query) => {
+                let of_all = query.job().calls().map_or("", |_| " in all calls");
                 let mut text = format!(
-                    "The query {} is answered ({ands} AND gates), with protocol {protocol}. {}",
+                    "The query {} is answered ({ands} AND gates{of_all}), with protocol {protocol}. {}",
                     query.job().text().trim(),
                     query.job().query().learnt().join(" ")
                 );

@@ -107,27 +107,33 @@ pub(super) struct Rule {
 impl Rule {
     /// Why the rule does not match, or nothing if it does.
     fn passes_over(&self, proposal: &Proposal, size: Size, past: &mut dyn Past) -> Result<Option<String>> {
-        if self
-            .programs
-            .as_ref()
-            .is_some_and(|all| !all.contains(&proposal.program.digest))
-        {
-            return Ok(Some("is for other programs".into()));
+        let programs = self.programs.as_ref();
+        let is_other = programs.is_some_and(|all| !all.contains(&proposal.program.digest));
+        match (is_other, self.does_not_fit(proposal, size, past)) {
+            (false, None) => self.is_used_up(proposal, past),
+            (false, why) => Ok(why),
+            // Whoever wrote the rule may have meant this program, too, or an earlier text of it.
+            (true, None) => Ok(Some(format!(
+                "is for other programs, and fits in all else: it does not name {}",
+                proposal.program.digest
+            ))),
+            (true, Some(_)) => Ok(Some("is for other programs".into())),
         }
-        if self
-            .proposers
-            .as_ref()
-            .is_some_and(|all| !all.contains(&proposal.proposer))
-        {
-            return Ok(Some("is for other proposers".into()));
+    }
+
+    /// What of a proposal besides its program the rule is not for, whatever came before.
+    fn does_not_fit(&self, proposal: &Proposal, size: Size, past: &dyn Past) -> Option<String> {
+        let proposers = self.proposers.as_ref();
+        if proposers.is_some_and(|all| !all.contains(&proposal.proposer)) {
+            return Some("is for other proposers".into());
         }
         if let Some(all) = &self.receivers
             && proposal.receivers.iter().any(|receiver| !all.contains(receiver))
         {
-            return Ok(Some("is for other receivers".into()));
+            return Some("is for other receivers".into());
         }
         if self.data.as_ref().is_some_and(|all| !all.all(past.data().iter())) {
-            return Ok(Some("is for other data".into()));
+            return Some("is for other data".into());
         }
         let mut kept = proposal.keeps.iter().map(|keep| &keep.name);
         let keeps = match &self.keeps {
@@ -137,35 +143,40 @@ impl Rule {
             None => true,
         };
         if !keeps {
-            return Ok(Some("is for jobs that keep other values or none".into()));
+            return Some("is for jobs that keep other values or none".into());
         }
         if let Some(standing) = &proposal.standing {
             // What is approved once is computed again and again: only a rule that says so allows it.
             match self.calls {
                 None if self.then == Verdict::Approve => {
-                    return Ok(Some("is for jobs that are computed once".into()));
+                    return Some("is for jobs that are computed once".into());
                 }
                 Some(most) if standing.calls > most => {
-                    return Ok(Some(format!(
+                    return Some(format!(
                         "is for at most {most} calls, and the job allows {}",
                         standing.calls
-                    )));
+                    ));
                 }
                 None | Some(_) => {}
             }
         }
         if let Some(most) = self.max_ands.filter(|most| size.ands > *most) {
-            return Ok(Some(format!(
+            return Some(format!(
                 "is for at most {most} AND gates, and the job has {}",
                 size.ands
-            )));
+            ));
         }
         if let Some(most) = self.max_bytes.filter(|most| size.bytes > *most) {
-            return Ok(Some(format!(
+            return Some(format!(
                 "is for at most {most} bytes, and the job sends {}",
                 size.bytes
-            )));
+            ));
         }
+        None
+    }
+
+    /// What the rule allows no more of.
+    fn is_used_up(&self, proposal: &Proposal, past: &mut dyn Past) -> Result<Option<String>> {
         if let Some(most) = self.max_jobs_an_hour
             && past.approved_within_an_hour(&self.name.name)? >= most
         {

@@ -133,6 +133,32 @@ fn each_condition_decides() {
 }
 
 #[test]
+fn a_rule_that_fits_but_for_the_program_says_so() {
+    let other = Digest::of(b"another");
+    let reason = |more: &str| {
+        let text = format!(
+            "[[rule]]\nname = \"r\"\nthen = \"approve\"\ndata = \"any\"\nprograms = [\"{other}\"]\n{more}"
+        );
+        rule(&policy(&text), &proposal(1), SIZE).reason
+    };
+    let near = reason("max_jobs_an_hour = 1");
+    let digest = proposal(1).program.digest;
+    let told = format!("fits in all else: it does not name {digest}");
+    assert!(near.contains(&told), "{near}");
+    for far in [
+        "proposers = [\"clinic\"]",
+        "receivers = [\"acme\"]",
+        "max_ands = 999",
+    ] {
+        let reason = reason(far);
+        assert!(
+            reason.contains("is for other programs") && !reason.contains("fits"),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
 fn the_first_rule_that_matches_decides_and_is_named() {
     let policy = policy(
         "otherwise = \"decline\"\n\n[[rule]]\nname = \"large\"\nproposers = [\"bank\"]\nthen = \"decline\"\n\n\
