@@ -6,6 +6,10 @@ mod bench;
 mod bench_pools;
 mod bench_service;
 mod bench_two;
+// That of the tests of the page, of which this takes a part.
+#[allow(dead_code)]
+#[path = "../../../web/tests/web/browser.rs"]
+mod browser;
 mod catalogue;
 mod circuits;
 mod commands;
@@ -19,6 +23,7 @@ mod kept;
 mod lanes;
 mod lost_answers;
 mod memory;
+mod newcomer;
 mod others;
 mod parties;
 mod plan;

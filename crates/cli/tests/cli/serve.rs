@@ -42,7 +42,7 @@ fn only_job(config: &Path, state: &str) -> String {
 }
 
 /// Ends a service in order.
-fn ended(service: Child) -> Ended {
+pub(crate) fn ended(service: Child) -> Ended {
     kill(service.id(), "-TERM");
     let ended = finish(service);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

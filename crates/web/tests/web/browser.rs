@@ -168,7 +168,7 @@ impl Browser {
     }
 
     /// Clicks what a script finds, as a mouse does.
-    fn click_found(&self, script: &str) {
+    pub(crate) fn click_found(&self, script: &str) {
         let end = Instant::now() + PATIENCE;
         loop {
             let found = self.run(&format!("return {script} ?? null"));
