@@ -270,6 +270,7 @@ impl Sessions {
             running,
             also_agree: &Agreed::new(job, compiled, running),
             phase_timeout: self.settings.phase_timeout,
+            bound: &|error_log2| self.against.check_bound(job, error_log2),
         };
         let desk = self
             .standing

@@ -6,8 +6,10 @@ mod bench;
 mod bench_pools;
 mod bench_service;
 mod bench_two;
-// That of the tests of the page, of which this takes a part.
-#[allow(dead_code)]
+#[allow(
+    dead_code,
+    reason = "it is that of the tests of the page, of which this takes a part"
+)]
 #[path = "../../../web/tests/web/browser.rs"]
 mod browser;
 mod catalogue;

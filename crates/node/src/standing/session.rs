@@ -41,6 +41,8 @@ pub(crate) struct Serving<'a> {
     pub(crate) running: &'a RunningJob,
     pub(crate) also_agree: &'a (dyn AlsoAgree + Sync),
     pub(crate) phase_timeout: Option<Duration>,
+    /// What becomes of the base-2 logarithm of the probability that a wrong output of the session has passed.
+    pub(crate) bound: &'a (dyn Fn(f64) + Sync),
 }
 
 impl Serving<'_> {
@@ -97,6 +99,9 @@ impl Serving<'_> {
                 LEADER => calls.lead(&mut computing, &mut batches),
                 _ => calls.follow(&mut computing, &mut batches),
             };
+            if let (Computing::Circuit { session, .. }, true) = (&computing, calls.used > used) {
+                (self.bound)(session.error_log2());
+            }
             drop(calls);
             let ended = ended.and_then(|()| match computing {
                 Computing::Circuit { session, .. } => Ok(session.end()?),

@@ -106,7 +106,9 @@ fn terms(facts: &mut Facts, job: &JobView) {
 fn revealed(facts: &mut Facts, detail: &JobDetail) {
     let job = &detail.job;
     if let Some(explained) = &detail.explained {
-        facts.add("computes", printable(&explained.summary));
+        // A query may have several lines.
+        let lines: Vec<String> = explained.summary.lines().map(printable).collect();
+        facts.add("computes", lines.join("\n            "));
         // What nobody learns is kept, which is said below.
         for output in explained.outputs.iter().filter(|output| !output.to.is_empty()) {
             let (name, size, to) = (printable(&output.name), size(output), parties(&output.to));
