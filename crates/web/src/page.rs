@@ -28,6 +28,7 @@ const FILES: &[(&str, &str, &str)] = files! {
     "/page/api.js", JS, "api.js";
     "/page/ask.js", JS, "ask.js";
     "/page/audit.js", JS, "audit.js";
+    "/page/call.js", JS, "call.js";
     "/page/catalogue.js", JS, "catalogue.js";
     "/page/chart.js", JS, "chart.js";
     "/page/completion.js", JS, "completion.js";

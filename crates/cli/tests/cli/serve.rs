@@ -108,7 +108,10 @@ fn services_for_a_look_run_their_sample() {
     for party in ["anna", "bert", "cleo"] {
         let name = only_job(&home(party), "proposed");
         let shown = run(&mut job(&home(party), &["show", &name])).stdout;
-        assert!(shown.contains(" AS joint\n            FROM bank_a a JOIN"), "{shown}");
+        assert!(
+            shown.contains(" AS joint\n            FROM bank_a a JOIN"),
+            "{shown}"
+        );
         let approved = run(&mut job(&home(party), &["approve", &name]));
         assert_eq!(approved.code, Some(0), "{}", approved.stderr);
         assert!(

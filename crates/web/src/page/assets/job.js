@@ -1,6 +1,7 @@
 // One job: what it computes, what it would reveal to whom, and what this party does about it.
 
 import { get, post } from "./api.js";
+import { calling, stands } from "./call.js";
 import { card, el, field, say, table, trouble } from "./dom.js";
 import { bytes, count, parties, party, shortName, state, time } from "./format.js";
 import { bar, soFar } from "./overview.js";
@@ -21,6 +22,7 @@ export async function job(house, id) {
       card("What it computes",
         explained?.query ? asks(house, found, explained.query, weighed)
           : [el("p", {}, el("bdi", {}, explained?.summary ?? "The service cannot tell any more what this job was about.")), madeBy(found)],
+        found.standing && stands(house, found.standing),
         el("p", { class: "soft" }, `Proposed by ${party(house, found.proposer)}, `, time(found.created_at), ". To be done ", time(found.deadline), ".")),
       weighing(weighed),
       card("What it reveals", reveals(house, found, explained)),
@@ -32,6 +34,7 @@ export async function job(house, id) {
       undecided && house.may("approve") && decide(house, found, data, explained?.data ?? {}),
       undecided && !house.may("approve") && el("p", { class: "note" }, "Your login may look at jobs, and not decide on them."),
       found.state === "done" && found.receivers.includes(house.party) && house.may("propose") && result(found),
+      found.state === "running" && found.standing?.callers.includes(house.party) && house.may("propose") && calling(house, found),
       open && (found.proposer === house.party || !undecided) && house.may("propose") && card("Take it back",
         el("p", {}, "Nothing more is computed, at any party. This cannot be undone."),
         el("div", { class: "buttons" }, action("Cancel the job", "refuse", () => post(`jobs/${id}/cancel`), "The job is cancelled."))),

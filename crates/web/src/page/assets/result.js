@@ -17,7 +17,7 @@ export async function fetched(id) {
   return shown(outputs, name, outputs.answer ? [parquet()] : []).filter(Boolean);
 }
 
-function shown(outputs, name, more) {
+export function shown(outputs, name, more) {
   try {
     const answer = tableOf(outputs);
     if (answer) return shownAnswer(answer, name, outputs, more);

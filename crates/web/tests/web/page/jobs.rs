@@ -115,6 +115,39 @@ fn all() -> cenote_service::job::PageRequest {
 }
 
 #[test]
+fn a_job_that_stands_is_called_again_and_again() {
+    let world = World::new();
+    let answer = |total: &str| {
+        let rows = serde_json::json!([["north", total]]);
+        let answer = serde_json::json!({"columns": ["region", "total"], "types": ["char(8)", "decimal(9,2)"], "row_count": 1, "rows": rows});
+        world.fake.shown.lock().expect("whole").result =
+            serde_json::json!({"job": "00", "call": "0123456789", "answer": answer}).to_string();
+    };
+    answer("10.50");
+    let job = world.fake.standing_by_peer();
+    let Some(browser) = enter(&world) else { return };
+    go_to_job(&browser, &world, &job);
+    browser.until_shown("called up to 10 times until its deadline, by North Bank (you)");
+    browser.until_shown("Each call gives the values of :least. All parties learn them");
+    browser.click("form input[type=text]");
+    browser.keys("100.50");
+    browser.press("Call it");
+    browser.until_shown("One row.");
+    browser.until_shown("10.50");
+    assert_eq!(world.fake.shown.lock().expect("whole").posted["least"], "100.50");
+    browser.picture("call");
+    // The next call's takes its place.
+    answer("11.25");
+    browser.press("Call it");
+    browser.until_shown("11.25");
+    assert!(!browser.text().contains("10.50"));
+    browser.run("document.querySelector('form input[type=text]').value = 'much'");
+    browser.press("Call it");
+    browser.until_shown("The value of parameter least must be of type decimal(9,2).");
+    assert_clean(&browser);
+}
+
+#[test]
 fn a_job_is_approved_with_the_keyboard_alone() {
     let world = World::new();
     let job = world.fake.proposed_by_peer("circuit");
