@@ -329,9 +329,10 @@ impl RunningJob {
         changed
     }
 
-    /// It stands, and so many calls have begun.
-    pub(crate) fn serves(&self, calls: u64) {
+    /// It stands, and so many of `most` calls have begun.
+    pub(crate) fn serves(&self, calls: u64, most: u64) {
         self.done.store(calls, Ordering::Relaxed);
+        self.total.store(most, Ordering::Relaxed);
     }
 
     /// Attempts that were handed out so far, if it is cut; of one that stands, calls that have begun.
@@ -349,6 +350,7 @@ impl RunningJob {
             since: self.since,
             done: self.done.load(Ordering::Relaxed),
             total: self.total.load(Ordering::Relaxed),
+            stands: self.stands,
             shards: lock(&self.shards).clone(),
         }
     }

@@ -139,10 +139,13 @@ pub struct Running {
     /// Since when.
     #[cfg_attr(feature = "schema", schema(value_type = u64))]
     pub since: Timestamp,
-    /// AND gates done.
+    /// AND gates done; of a job that stands, calls that have begun.
     pub done: u64,
     /// Of so many.
     pub total: u64,
+    /// Whether it stands.
+    #[serde(default)]
+    pub stands: bool,
     /// How far its shards are, if it is cut into shards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<RunningShards>,

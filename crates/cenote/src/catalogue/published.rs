@@ -377,7 +377,7 @@ pub(super) fn kind(field: &Field) -> String {
 
 /// The beginning of a name that is none, with a mark in place of what no name has.
 fn shortened(name: &str) -> String {
-    let shown = |letter: char| match letter.is_alphanumeric() || letter == ' ' || SIGNS.contains(letter) {
+    let shown = |letter: char| match is_letter(letter) || letter == ' ' || SIGNS.contains(letter) {
         true => letter,
         false => char::REPLACEMENT_CHARACTER,
     };
@@ -386,16 +386,21 @@ fn shortened(name: &str) -> String {
 
 /// What is wrong with the name of a table, if something is.
 fn wrong_table_name(name: &str) -> Option<&'static str> {
-    let fits = |character: char| character.is_alphanumeric() || matches!(character, ' ' | '_' | '-');
+    let fits = |character: char| is_letter(character) || matches!(character, ' ' | '_' | '-');
     let fits = name.len() <= MAX_TABLE_NAME && name.chars().all(fits) && is_trimmed(name);
     (!fits).then_some("a name has 1 to 63 bytes: letters, digits, _, -, and blanks between them")
 }
 
 /// What is wrong with the name of a column, if something is.
 fn wrong_column_name(name: &str) -> Option<&'static str> {
-    let fits = |character: char| character.is_alphanumeric() || character == ' ' || SIGNS.contains(character);
+    let fits = |character: char| is_letter(character) || character == ' ' || SIGNS.contains(character);
     let fits = name.len() <= MAX_COLUMN_NAME && name.chars().all(fits) && is_trimmed(name);
     (!fits).then_some("a name has 1 to 128 bytes: letters, digits, _-.,:/%#$@+*()[] and blanks between them")
+}
+
+/// Whether a character is a letter or digit that is seen: the fillers of Hangul are letters, too.
+fn is_letter(character: char) -> bool {
+    character.is_alphanumeric() && !matches!(character, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
 /// Whether a column can be published under this name.

@@ -91,6 +91,8 @@ fn faults_of_the_file_have_their_line() {
     for (change, part) in [
         (("\"people\"", "\"peo<b>ple\""), "a name has 1 to 63 bytes"),
         (("\"people\"", "\"north.people\""), "a name has 1 to 63 bytes"),
+        (("\"people\"", "\"peo\u{3164}ple\""), "a name has 1 to 63 bytes"),
+        (("\"people\"", "\"peo\u{ad}ple\""), "a name has 1 to 63 bytes"),
         (("\"a b\"", "\"a\\u202eb\""), "a name has 1 to 128 bytes"),
         (("data = \"people", "data = \"../people"), "a name of data has"),
         (("u8", "u9"), "is not a type"),

@@ -11,6 +11,8 @@ use super::session::Serving;
 use crate::compiled::Work;
 use crate::failure::Fault;
 
+/// Calls by which what may have been answered grows on the disk. After a crash fewer than so many are lost.
+const CHUNK: u64 = 256;
 /// AND gates of a call that are computed in one piece, for certain.
 const WHOLE: u64 = 1 << 22;
 
@@ -78,6 +80,14 @@ impl Computing<'_> {
     pub(super) fn together(&self) -> usize {
         match self {
             Computing::Circuit { program, .. } => most_together(program),
+            Computing::Query(_) => 1,
+        }
+    }
+
+    /// Calls by which what may have been answered grows on the disk: those of a query are charged as they are made.
+    pub(super) fn chunk(&self) -> u64 {
+        match self {
+            Computing::Circuit { .. } => CHUNK,
             Computing::Query(_) => 1,
         }
     }

@@ -25,8 +25,6 @@ use crate::running_job::RunningJob;
 
 /// How often each side says that it is there, at least.
 const BEAT: Duration = Duration::from_secs(1);
-/// Calls by which what may have been answered grows on the disk. After a crash fewer than so many are lost.
-const CHUNK: u64 = 256;
 /// Why a call has failed of which nothing else is on record.
 const LOST: &str = "how it ended could not be recorded; whether others have learnt its outputs is not known";
 /// Batches whose outcomes wait to be recorded, at most.
@@ -77,11 +75,13 @@ impl Serving<'_> {
             .reserved_calls(self.job.proposal.id)
             .map_err(unrecorded)?;
         let used = self.compare_used(reserved, &mut offers, &mut batches)?;
+        self.running.serves(used, self.most());
         let (outcomes, recorded) = sync_channel(AHEAD);
         let mut calls = Session {
             serving: self,
             desk,
             together: computing.together(),
+            chunk: computing.chunk(),
             used,
             reserved,
             others,
@@ -184,6 +184,8 @@ struct Session<'a, 'b> {
     desk: &'a Desk,
     /// Calls that are computed side by side, at most.
     together: usize,
+    /// Calls by which what may have been answered grows on the disk.
+    chunk: u64,
     /// Calls that have begun so far, in all sessions.
     used: u64,
     /// Calls that may have been answered, by what is on the disk.
@@ -282,7 +284,7 @@ impl Session<'_, '_> {
             },
         };
         self.used += calls.len() as u64;
-        self.serving.running.serves(self.used);
+        self.serving.running.serves(self.used, self.serving.most());
         for follower in self.followers() {
             send_begun(follower, calls).map_err(cenote::Error::from)?;
         }
@@ -409,9 +411,7 @@ impl Session<'_, '_> {
             return Ok(None);
         }
         if !enough {
-            // Those of a query are charged as they are made.
-            let chunk = CHUNK.min(self.together as u64);
-            self.reserved = self.used.next_multiple_of(chunk).min(self.serving.most());
+            self.reserved = self.used.next_multiple_of(self.chunk).min(self.serving.most());
         }
         let own = calls.iter().filter_map(|call| {
             let (body, submitter) = self.desk.maker(*call).filter(|_| own)?;

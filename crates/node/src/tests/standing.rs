@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use cenote_service::job::{Beginning, CallId, Digest, Ended, JobId, OwnCall, State, StateName};
-use cenote_service::live::{Call, Live, Submission};
+use cenote_service::live::{Call, Live, Running, Submission};
 use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
@@ -90,6 +90,9 @@ fn a_job_that_stands_answers_calls_until_they_are_used_up() {
             call(&world, id, "first", "21"),
             Err(Error::OtherCall { .. })
         ));
+        let far = |running: &Running| (running.stands, running.done, running.total);
+        let running: Vec<_> = world.node(0).running().iter().map(far).collect();
+        assert_eq!(running, [(true, 1, 40)]);
         // Many at once share lanes.
         let input = world.input(id, 0);
         let answers: Vec<(u8, Receiver<Answer>)> = (0..39)

@@ -268,6 +268,7 @@ impl Fake {
             since: now,
             done: 500,
             total: 1000,
+            stands: false,
             shards: None,
         }));
         let result = self.shown.lock().expect("whole").result.clone();

@@ -110,6 +110,7 @@ fn the_overview_shows_peers_stock_jobs_and_alarms_as_they_change() {
             since: Timestamp::now(),
             done: 250,
             total: 1000,
+            stands: false,
             shards: Some(RunningShards {
                 shards: 16,
                 done: 3,

@@ -224,12 +224,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A job that runs, and how many of its AND gates are done."""
+    """A job that runs, and how many of its AND gates are done; of one that stands, how many of its calls have begun."""
 
     job: str
     since: datetime
     done: int
     total: int
+    stands: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ function runs(jobs) {
 
 /** How far a run is, in words. */
 export function soFar(run) {
+  if (run.stands) return el("p", { class: "soft" }, `It stands: ${count(run.done)} of ${count(run.total)} calls have begun.`);
   const steps = `${count(run.done)} of ${count(run.total)} steps`;
   if (!run.shards) return el("p", { class: "soft" }, steps);
   const { shards, done, running, handed_out, attempts } = run.shards;

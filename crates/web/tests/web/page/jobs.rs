@@ -2,7 +2,7 @@
 
 use cenote_service::audit::Actor;
 use cenote_service::job::StateName;
-use cenote_service::live::Happened;
+use cenote_service::live::{Happened, Running};
 
 use super::drawing::draw_twice;
 use super::{assert_clean, enter, go, go_to_job, short};
@@ -125,9 +125,18 @@ fn a_job_that_stands_is_called_again_and_again() {
     };
     answer("10.50");
     let job = world.fake.standing_by_peer();
+    world.fake.shown.lock().expect("whole").running = vec![Running {
+        job: job.proposal.id,
+        since: job.created_at,
+        done: 3,
+        total: 10,
+        stands: true,
+        shards: None,
+    }];
     let Some(browser) = enter(&world) else { return };
     go_to_job(&browser, &world, &job);
     browser.until_shown("called up to 10 times until its deadline, by North Bank (you)");
+    browser.until_shown("It stands: 3 of 10 calls have begun.");
     browser.until_shown("Each call gives the values of :least. All parties learn them");
     browser.click("form input[type=text]");
     browser.keys("100.50");
