@@ -13,10 +13,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyarrow as pa
 import pytest
 from service_fleet import Server, answers, streams
@@ -688,6 +689,63 @@ def test_answers_that_are_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) 
                 assert isinstance(error, NetworkError)
                 assert "more than 1000 bytes" in str(error)
             assert server.connections == 2
+
+
+class Nothing(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """An answer without a body."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(())
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks: tuple[bytes, ...] = ()
+        for chunk in chunks:
+            yield chunk
+
+
+class Broken(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """The first request breaks off: before its head is out, or once it is."""
+
+    def __init__(self, is_out: bool) -> None:
+        self.is_out = is_out
+        self.requests = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if self.requests > 1:
+            return httpx.Response(204, stream=Nothing())
+        if self.is_out:
+            request.extensions["trace"]("http11.send_request_headers.complete", {})
+        raise httpx.WriteError("Bad file descriptor")
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        if self.requests > 1:
+            return httpx.Response(204, stream=Nothing())
+        if self.is_out:
+            await request.extensions["trace"]("http11.send_request_headers.complete", {})
+        raise httpx.WriteError("Bad file descriptor")
+
+
+def test_a_request_of_which_nothing_has_gone_out_is_sent_again() -> None:
+    for is_out in (False, True):
+        transport = Broken(is_out)
+        # What changes something is not sent again if it may have been heard.
+        expected = pytest.raises(NetworkError) if is_out else contextlib.nullcontext()
+        with Service("http://127.0.0.1:1", token="a-token") as service:
+            service._client = httpx.Client(transport=transport)
+            with expected:
+                service.drop_kept("total", of=ID)
+        assert transport.requests == (1 if is_out else 2)
+
+        async def asynchronous(transport: Broken = Broken(is_out)) -> int:  # noqa: B008
+            async with aio.Service("http://127.0.0.1:1", token="a-token") as service:
+                service._client = httpx.AsyncClient(transport=transport)
+                with contextlib.suppress(NetworkError):
+                    await service.drop_kept("total", of=ID)
+            return transport.requests
+
+        assert asyncio.run(asynchronous()) == (1 if is_out else 2)
 
 
 def test_redirections_and_cut_answers_are_refused() -> None:

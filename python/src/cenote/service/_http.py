@@ -70,6 +70,21 @@ def asked(reach: Reach, step: Call | Open, patience: float) -> dict[str, Any]:
     }
 
 
+class Head:
+    """Hears whether the head of a request has gone out."""
+
+    def __init__(self) -> None:
+        self.is_out = False
+
+    def hear(self, event: str, _: object) -> None:
+        """Hear of an event of the connection."""
+        self.is_out = self.is_out or event.endswith("send_request_headers.complete")
+
+    async def hear_async(self, event: str, info: object) -> None:
+        """Hear of one where that is awaited."""
+        self.hear(event, info)
+
+
 def until(step: Call | Open) -> float:
     """Give the time at which a call is given up, whatever has come of it."""
     end = time.monotonic() + _LIFE

@@ -51,7 +51,18 @@ class _Hand:
                 return Done(run())
 
     def _send(self, step: Call | Open) -> httpx.Response:
-        request = self._client.build_request(**_http.asked(self._reach, step, self._patience))
+        head = _http.Head()
+        try:
+            return self._sent(step, head)
+        except httpx.WriteError:
+            if head.is_out:
+                raise
+            # Another thread's call has closed a kept connection that looked unused: nothing of this one has gone out.
+            return self._sent(step, head)
+
+    def _sent(self, step: Call | Open, head: _http.Head) -> httpx.Response:
+        asked = _http.asked(self._reach, step, self._patience)
+        request = self._client.build_request(**asked, extensions={"trace": head.hear})
         return self._client.send(request, stream=True)
 
     def _call(self, step: Call) -> Told:

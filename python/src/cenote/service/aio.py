@@ -64,7 +64,18 @@ class _Hand:
                 return Done(await to_thread.run_sync(run))
 
     async def _send(self, step: Call | Open) -> httpx.Response:
-        request = self._client.build_request(**_http.asked(self._reach, step, self._patience))
+        head = _http.Head()
+        try:
+            return await self._sent(step, head)
+        except httpx.WriteError:
+            if head.is_out:
+                raise
+            # Another call has closed a kept connection that looked unused: nothing of this one has gone out.
+            return await self._sent(step, head)
+
+    async def _sent(self, step: Call | Open, head: _http.Head) -> httpx.Response:
+        asked = _http.asked(self._reach, step, self._patience)
+        request = self._client.build_request(**asked, extensions={"trace": head.hear_async})
         return await self._client.send(request, stream=True)
 
     async def _call(self, step: Call) -> Told:
