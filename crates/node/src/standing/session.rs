@@ -314,8 +314,10 @@ impl Session<'_, '_> {
     ) -> std::result::Result<(), Fault> {
         let mut begun = self.begin(calls, own.is_some(), BTreeMap::new())?;
         // It is written while the parties compute, unless others may learn something before the outputs are opened.
-        if !opens_late(program) {
+        let is_late = opens_late(program);
+        if !is_late {
             recorded(begun.take())?;
+            self.check_begun(calls)?;
         }
         let bits = |given: Given| match given {
             Given::Inputs(bits) => bits,
@@ -332,7 +334,9 @@ impl Session<'_, '_> {
         inputs.iter_mut().for_each(keeping::wipe);
         let batch = batch?;
         recorded(begun)?;
-        self.check_begun(calls)?;
+        if is_late {
+            self.check_begun(calls)?;
+        }
         self.serving.still_runs()?;
         let outputs = session.open(batch)?;
         self.outcome(Outcome {

@@ -4,8 +4,8 @@
 pub(crate) mod asking;
 #[path = "made_up.rs"]
 mod catalogue;
-#[path = "fake/standing.rs"]
-mod standing;
+#[path = "fake/jobs.rs"]
+mod jobs;
 #[path = "fake/world.rs"]
 mod world;
 
@@ -227,19 +227,6 @@ impl Fake {
         };
         proposal.takes = taken.map(take).into_iter().collect();
         self.note(proposal, body, Actor::Peer(1)).expect("proposed")
-    }
-
-    /// A job that has kept an output under `name`.
-    pub(crate) fn kept_by_peer(&self, name: &str) -> JobId {
-        let id = self.proposed_keeping(name, None).proposal.id;
-        let posted = vec![Binding::new("left", Source::Posted)];
-        let by = Actor::Person("ada".into());
-        self.jobs
-            .approve(id, posted, String::new(), by, Timestamp::now())
-            .expect("approved");
-        self.peers_approve(id);
-        self.run(id);
-        id
     }
 
     /// A proposal of party 1's.

@@ -1,7 +1,7 @@
-//! A job that stands.
+//! Jobs that stand, and those that keep values.
 
 use cenote_service::audit::Actor;
-use cenote_service::job::{Binding, Digest, Source, Standing};
+use cenote_service::job::{Binding, Digest, JobId, Source, Standing};
 use cenote_service::live::{Call, Reply};
 use cenote_service::{Error, Job, Result, Timestamp};
 use zeroize::Zeroizing;
@@ -9,6 +9,19 @@ use zeroize::Zeroizing;
 use super::Fake;
 
 impl Fake {
+    /// A job that has kept an output under `name`.
+    pub(crate) fn kept_by_peer(&self, name: &str) -> JobId {
+        let id = self.proposed_keeping(name, None).proposal.id;
+        let posted = vec![Binding::new("left", Source::Posted)];
+        let by = Actor::Person("ada".into());
+        self.jobs
+            .approve(id, posted, String::new(), by, Timestamp::now())
+            .expect("approved");
+        self.peers_approve(id);
+        self.run(id);
+        id
+    }
+
     /// A job of a peer's that stands and runs: party 0 calls it with a value of `least`.
     pub(crate) fn standing_by_peer(&self) -> Job {
         let body = Digest::of(b"standing");
