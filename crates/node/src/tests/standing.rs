@@ -13,7 +13,8 @@ use super::unsettled::{How, spoil_by};
 use super::world::{NONE, PATIENCE, World, person, until, with_data};
 
 /// Approves jobs that stand and allow up to 1000 calls.
-const CALLED: &str = "[[rule]]\nname = \"called\"\ndata = \"any\"\ncalls = 1000\nthen = \"approve\"\n";
+pub(super) const CALLED: &str =
+    "[[rule]]\nname = \"called\"\ndata = \"any\"\ncalls = 1000\nthen = \"approve\"\n";
 
 /// A job over `add8` that stands: party 0 calls, and party 1's input, 22, stays.
 fn standing(world: &World, calls: u64, callers: &str) -> Submission {
@@ -36,10 +37,10 @@ fn with_standing(parties: u8, calls: u64, callers: &str) -> (World, JobId) {
     (world, id)
 }
 
-type Answer = Result<Zeroizing<Vec<u8>>>;
+pub(super) type Answer = Result<Zeroizing<Vec<u8>>>;
 
 /// A call with these inputs, under this name.
-fn begin_call(
+pub(super) fn begin_call(
     world: &World,
     party: u8,
     id: JobId,

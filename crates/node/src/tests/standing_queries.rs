@@ -1,21 +1,16 @@
 //! Queries that stand: each call gives the values of their parameters.
 
-use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use cenote_service::Error;
 use cenote_service::job::{JobId, State, StateName};
-use cenote_service::live::{Call, Live};
-use cenote_service::{Error, Result};
+use cenote_service::live::Live;
 use serde_json::{Value, json};
-use zeroize::Zeroizing;
 
 use super::queries::{declined_by, stock_tables, submission, submit, text};
+use super::standing::{Answer, CALLED, begin_call};
 use super::unsettled::{How, Tries, spoil_by};
 use super::world::{PATIENCE, World, person, until};
-
-/// Approves jobs that stand and allow up to 1000 calls.
-const CALLED: &str = "[[rule]]\nname = \"called\"\ndata = \"any\"\ncalls = 1000\nthen = \"approve\"\n";
 
 /// The sum of what customers of both banks owe who owe no less than `:least` together.
 fn asked(parties: u8, to: &str, calls: u64, caller: u8) -> String {
@@ -35,29 +30,6 @@ fn world(parties: u8, to: &str, calls: u64, caller: u8) -> (World, JobId) {
     let id = submit(&world, asked(parties, to, calls, caller), "standing");
     world.wait_for(id, StateName::Running);
     (world, id)
-}
-
-type Answer = Result<Zeroizing<Vec<u8>>>;
-
-fn begin_call(
-    world: &World,
-    party: u8,
-    id: JobId,
-    name: &str,
-    values: &[(&str, &str)],
-) -> Result<Receiver<Answer>> {
-    let (sender, answer) = channel();
-    let values = values.iter();
-    let inputs: BTreeMap<String, Zeroizing<String>> = values
-        .map(|(name, value)| ((*name).to_owned(), Zeroizing::new((*value).to_owned())))
-        .collect();
-    let call = Call {
-        name: name.into(),
-        inputs,
-    };
-    let reply = Box::new(move |answer| drop(sender.send(answer)));
-    world.node(party).call(id, call, person(), reply)?;
-    Ok(answer)
 }
 
 fn call(world: &World, party: u8, id: JobId, name: &str, least: &str) -> Answer {
