@@ -52,6 +52,8 @@ impl Bundle {
     const FILES: usize = 16;
     /// Bytes of a name, at most.
     const NAME: usize = 128;
+    /// Bytes of the names of all tables of a job file that is written in one way, at most.
+    const NAMES: usize = 1 << 20;
 
     /// Bytes of all texts.
     pub fn bytes(&self) -> usize {
@@ -60,9 +62,13 @@ impl Bundle {
     }
 
     /// The same job written in one way, whatever the comments, the space and the order of keys in its file; columns keep their order, which means something. None if
-    /// it is no job file.
+    /// it is no job file, or would be much longer so.
     pub fn canonical(&self) -> Option<Self> {
         let mut table: toml::Table = self.job.parse().ok()?;
+        // Every table of an array is written under its whole name, so a short text could become a very long one.
+        if names(&table, 0) > Self::NAMES {
+            return None;
+        }
         sort_keys(&mut table);
         Some(Self {
             job: toml::to_string(&table).ok()?,
@@ -128,6 +134,22 @@ impl Bundle {
 /// Keys whose tables have an order that means something.
 const ORDERED: &str = "columns";
 
+/// Bytes of the names under which the tables in `table` are written, if its own name has `path` bytes.
+fn names(table: &toml::Table, path: usize) -> usize {
+    let of = |value: &toml::Value, path: usize| match value {
+        toml::Value::Table(table) => path + names(table, path),
+        _ => 0,
+    };
+    let each = table.iter().map(|(key, value)| {
+        let path = path + key.len() + 1;
+        match value {
+            toml::Value::Array(items) => items.iter().map(|item| of(item, path)).sum(),
+            other => of(other, path),
+        }
+    });
+    each.sum()
+}
+
 fn sort_keys(table: &mut toml::Table) {
     let mut all: Vec<_> = std::mem::take(table).into_iter().collect();
     all.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -181,6 +203,16 @@ mod tests {
         assert_eq!(query, Some(Stated::Query("SELECT 1".into())));
         assert_eq!(bundle("circuit = 1").stated(), None);
         assert_eq!(bundle("[[").stated(), None);
+    }
+
+    #[test]
+    fn a_short_text_that_would_become_a_long_one_is_not_written_anew() {
+        let items = vec!["{}"; 20_000].join(",");
+        let long = format!("{} = [{items}]", "k".repeat(30_000));
+        assert!(bundle(&long).canonical().is_none());
+        let nested = format!("a = {{ {} = [{items}] }}", "k".repeat(30_000));
+        assert!(bundle(&nested).canonical().is_none());
+        assert!(bundle(&format!("k = [{items}]")).canonical().is_some());
     }
 
     #[test]

@@ -171,3 +171,20 @@ fn what_has_not_begun_is_offered_again_in_the_next_session() {
     desk.close("it has ended");
     assert!(matches!(desk.begin(&[id(2)]), Begun::Over));
 }
+
+#[test]
+fn a_check_that_failed_is_not_covered_up_by_a_lost_channel() {
+    use cenote_service::job::FailKind;
+
+    use crate::failure::Fault;
+    use crate::standing::session::decisive;
+
+    let desk = desk(0, &[0]);
+    let lost = || cenote::Error::local("a channel", std::io::Error::other("it is closed"));
+    desk.break_session(lost());
+    let cheating = Fault::new(FailKind::Cheating, "a check");
+    assert_eq!(decisive(cheating, &desk).kind, FailKind::Cheating);
+    // Of anything else, what another thread has noticed is the cause.
+    let after = Fault::new(FailKind::PeerLost, "gone");
+    assert_eq!(decisive(after, &desk).kind, Fault::of(&lost()).kind);
+}
