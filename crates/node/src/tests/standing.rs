@@ -9,6 +9,7 @@ use cenote_service::live::{Call, Live, Running, Submission};
 use cenote_service::{Error, Pending, Result, Timestamp};
 use zeroize::Zeroizing;
 
+use super::queries::failure;
 use super::unsettled::{How, spoil_by};
 use super::world::{NONE, PATIENCE, World, person, until, with_data};
 
@@ -34,6 +35,18 @@ fn with_standing(parties: u8, calls: u64, callers: &str) -> (World, JobId) {
     let job = world.node(0).submit(standing(&world, calls, callers), person());
     let id = job.expect("submitted").proposal.id;
     world.wait_for(id, StateName::Running);
+    (world, id)
+}
+
+/// The same of three parties, where the session has broken off between two of them.
+fn cut_off(callers: &str) -> (World, JobId) {
+    let (world, id) = with_standing(3, 10, callers);
+    world.hub.cut(0, 1);
+    for party in [0, 1] {
+        until("its session has broken off", || {
+            world.job(party, id).state == State::Queued
+        });
+    }
     (world, id)
 }
 
@@ -340,13 +353,7 @@ fn a_leader_that_lies_about_calls_is_caught() {
 /// The call waits when the session begins, so that the leader's first word begins it: under a name that nobody has made.
 #[test]
 fn a_leader_that_begins_what_nobody_calls_is_caught() {
-    let (world, id) = with_standing(3, 10, "[1]");
-    world.hub.cut(0, 1);
-    for party in [0, 1] {
-        until("its session has broken off", || {
-            world.job(party, id).state == State::Queued
-        });
-    }
+    let (world, id) = cut_off("[1]");
     let tries = spoil_by(&world, 0, 0x604, How::Flips(80));
     let y = world.input(id, 1);
     let call = begin_call(&world, 1, id, "waits", &[(&y, "1")]).expect("made");
@@ -373,13 +380,7 @@ fn a_leader_that_begins_what_nobody_calls_is_caught() {
 /// The followers make no calls, so that only comparing shows it.
 #[test]
 fn a_leader_that_begins_other_calls_at_each_follower_is_noticed() {
-    let (world, id) = with_standing(3, 10, "[0]");
-    world.hub.cut(0, 1);
-    for party in [0, 1] {
-        until("its session has broken off", || {
-            world.job(party, id).state == State::Queued
-        });
-    }
+    let (world, id) = cut_off("[0]");
     let tries = spoil_by(&world, 0, 0x604, How::Flips(80));
     let x = world.input(id, 0);
     let call = begin_call(&world, 0, id, "waits", &[(&x, "1")]).expect("made");
@@ -387,11 +388,9 @@ fn a_leader_that_begins_other_calls_at_each_follower_is_noticed() {
     let noticed = || [1, 2].into_iter().find(|party| world.has_caught(*party, id));
     until("it is noticed", || noticed().is_some());
     assert!(tries.count() > 0);
-    let State::Failed(failure) = world.job(noticed().expect("one"), id).state else {
-        panic!("it has not failed");
-    };
+    let (_, reason) = failure(&world, noticed().expect("one"), id);
     for part in ["calls of a job that stands", "the leader has begun other calls"] {
-        assert!(failure.reason.contains(part), "{part}: {}", failure.reason);
+        assert!(reason.contains(part), "{part}: {reason}");
     }
     let ended = call.recv_timeout(PATIENCE).expect("it ends");
     assert!(

@@ -7,7 +7,7 @@ use cenote_service::job::{JobId, State, StateName};
 use cenote_service::live::Live;
 use serde_json::{Value, json};
 
-use super::queries::{declined_by, stock_tables, submission, submit, text};
+use super::queries::{declined_by, failure, stock_tables, submission, submit, text};
 use super::standing::{Answer, CALLED, begin_call};
 use super::unsettled::{How, Tries, spoil_by};
 use super::world::{PATIENCE, World, person, until};
@@ -280,37 +280,45 @@ fn a_query_that_tells_what_is_hidden_for_some_values_is_declined() {
 }
 
 /// A world in which such a job has begun, called by party 1, while a party spoils this step.
-fn spoiled(cheating: u8, code: u16) -> (World, JobId, Tries) {
+fn spoiled(cheating: u8, code: u16, hundredths: usize) -> (World, JobId, Tries) {
     let world = World::with(3, CALLED, |settings| {
         settings.pause = Duration::from_millis(50);
         settings.timeout = Duration::from_secs(2);
     });
     stock_tables(&world);
-    let tries = spoil_by(&world, cheating, code, How::Flips(50));
+    let tries = spoil_by(&world, cheating, code, How::Flips(hundredths));
     let id = submit(&world, asked(3, "[0]", 10, 1), "standing");
     world.wait_for(id, StateName::Running);
     (world, id, tries)
 }
 
-#[test]
-fn a_caller_that_gives_what_are_no_values_is_caught() {
-    let (world, id, tries) = spoiled(1, 0x606);
+/// A bit of what it gives is wrong, so many hundredths after its beginning.
+fn caller_is_caught(hundredths: usize) {
+    let (world, id, tries) = spoiled(1, 0x606, hundredths);
     let _call = begin_call(&world, 1, id, "call", &[("least", "500")]).expect("made");
     let caught = || [0, 2].into_iter().find(|party| world.has_caught(*party, id));
     until("it is caught", || caught().is_some());
     assert!(tries.count() > 0);
-    let State::Failed(failure) = world.job(caught().expect("one"), id).state else {
-        panic!("it has not failed");
-    };
+    let (_, reason) = failure(&world, caught().expect("one"), id);
     for part in ["calls of a job that stands", "party 1"] {
-        assert!(failure.reason.contains(part), "{part}: {}", failure.reason);
+        assert!(reason.contains(part), "{part}: {reason}");
     }
+}
+
+#[test]
+fn a_caller_that_gives_what_are_no_values_is_caught() {
+    caller_is_caught(50);
+}
+
+#[test]
+fn a_caller_that_gives_values_of_other_parameters_is_caught() {
+    caller_is_caught(20);
 }
 
 /// It takes part for one party and not for another: who goes on alone gives up in time, and nobody learns anything.
 #[test]
 fn a_party_that_is_of_two_minds_about_a_call_holds_nobody_up() {
-    let (world, id, tries) = spoiled(2, 0x607);
+    let (world, id, tries) = spoiled(2, 0x607, 50);
     let call = begin_call(&world, 1, id, "call", &[("least", "500")]).expect("made");
     let ended = call.recv_timeout(PATIENCE).expect("it ends");
     assert!(matches!(ended, Err(Error::CallFailed(_))), "{ended:?}");

@@ -149,11 +149,9 @@ def _job_file(path: Path) -> str:
 
 def result_of(fetched: Fetched, report: dict[str, Any]) -> Result:
     """Give what was fetched as its caller gets it."""
-    if fetched.answer is not None:
-        return _answer(fetched.answer, report)
-    if fetched.outputs is not None:
-        return {output.name: _numbers(output) for output in fetched.outputs if output.values is not None}
-    raise NotOfForm("it has neither an answer nor outputs")
+    if fetched.answer is None and fetched.outputs is None:
+        raise NotOfForm("it has neither an answer nor outputs")
+    return called(fetched, report)
 
 
 def called(fetched: Fetched, report: dict[str, Any]) -> Result:
